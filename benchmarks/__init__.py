@@ -1,0 +1,1 @@
+"""Speed, printed as ratios that are measured in one run: `make bench`."""

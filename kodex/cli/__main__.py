@@ -1,0 +1,5 @@
+"""`python -m kodex.cli` is `kodex`."""
+
+from kodex.cli import main
+
+raise SystemExit(main())
