@@ -1,1 +1,6 @@
-"""To come."""
+"""The set of trajectories: select, split, join, describe."""
+
+from kodex.demonstrations.description import Description
+from kodex.demonstrations.trajectory_set import TrajectorySet
+
+__all__ = ["Description", "TrajectorySet"]
