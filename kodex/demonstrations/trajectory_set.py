@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kodex.demonstrations.description import Description, describe
+from kodex.demonstrations.layouts import layout_difference
 from kodex.errors import InputError
 from kodex.seeding import generator
 from kodex.trajectory import Array, StateLayout, Trajectory
@@ -127,20 +128,6 @@ class TrajectorySet(Sequence[Trajectory]):
 
     def _with(self, trajectories: Iterable[Trajectory]) -> "TrajectorySet":
         return TrajectorySet(trajectories, layout=self.layout)
-
-
-def layout_difference(found: StateLayout, expected: StateLayout) -> str:
-    """Say, as the end of a sentence, how the layout `found` differs from the one `expected`."""
-    for part, here, wanted in (
-        ("robot", found.robot, expected.robot),
-        ("object", found.object, expected.object),
-    ):
-        if len(here) != len(wanted):
-            return f"has {len(here)} {part} components where {len(wanted)} are expected"
-        for place, (name, other) in enumerate(zip(here, wanted, strict=True)):
-            if name != other:
-                return f"has {name!r} as {part} component {place} where {other!r} is expected"
-    return "has the same layout"
 
 
 def _field(trajectory: Trajectory, field: str, place: int) -> Array:
