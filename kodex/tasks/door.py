@@ -128,5 +128,5 @@ TASK = Task(
             lambda model: adroit.set_mass(model, ("forearm",), 7.0),
         ),
     },
-    camera=Camera(lookat=(0.0, 0.0, 0.3), distance=1.5, azimuth=90.0, elevation=-30.0),
+    camera=Camera(lookat=(0.10, -0.10, 0.30), distance=1.30, azimuth=122.0, elevation=-20.0),
 )

@@ -205,5 +205,5 @@ TASK = Task(
             lambda model: adroit.set_mass(model, KNUCKLES, 0.20),
         ),
     },
-    camera=Camera(lookat=(0.0, -0.2, 0.25), distance=0.7, azimuth=-45.0, elevation=-30.0),
+    camera=Camera(lookat=(0.09, -0.15, 0.24), distance=0.56, azimuth=98.0, elevation=-35.0),
 )

@@ -157,5 +157,5 @@ TASK = Task(
             lambda model: adroit.set_mass(model, ("forearm",), 8.0),
         ),
     },
-    camera=Camera(lookat=(0.0, -0.1, 0.2), distance=1.3, azimuth=45.0, elevation=-30.0),
+    camera=Camera(lookat=(-0.02, -0.14, 0.14), distance=0.82, azimuth=32.0, elevation=-22.0),
 )
