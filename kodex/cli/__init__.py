@@ -13,6 +13,7 @@ from kodex.errors import InputError, MissingFeatureError
 
 # verb -> (module:function, what it does)
 VERBS: dict[str, tuple[str, str]] = {
+    "describe": ("kodex.cli.describe:describe", "Say what a file of trajectories holds"),
     "inspect": (
         "kodex.cli.inspect:inspect",
         "Say what a learned model is, and what to worry about",

@@ -40,16 +40,18 @@ def write_episode(group: h5py.Group, trajectory: Trajectory) -> None:
 
 def read_episode(group: h5py.Group, layout: StateLayout) -> Trajectory:
     """Return what `write_episode` wrote into `group`; an error names the field."""
-    fields: dict[str, Any] = {
-        field: _read_array(group, field) for field in FIELDS if field in group
-    }
-    if "states" not in fields:
+    present = set(group)
+    if "states" not in present:
         raise InputError("states are missing")
+    fields: dict[str, Any] = {
+        field: _read_array(group, field) for field in FIELDS if field in present
+    }
     signals = {}
-    if "signals" in group:
-        if not isinstance(group["signals"], h5py.Group):
+    if "signals" in present:
+        recorded = group["signals"]
+        if not isinstance(recorded, h5py.Group):
             raise InputError("signals are not a group")
-        signals = {name: _read_array(group, f"signals/{name}") for name in group["signals"]}
+        signals = {name: _read_array(group, f"signals/{name}") for name in recorded}
     trajectory = Trajectory(layout=layout, signals=signals, **fields, **_read_about(group))
     _check_signals(signals, len(trajectory))
     return trajectory
@@ -86,14 +88,12 @@ def _write_array(group: h5py.Group, field: str, values: Any) -> None:
 
 def _read_array(group: h5py.Group, field: str) -> Array:
     try:
-        dataset = group[field]
-        if not isinstance(dataset, h5py.Dataset) or dataset.dtype != np.float64:
-            raise InputError(f"{field} must be a dataset of float64; found {dataset!r}")
-        array: Array = np.asarray(dataset[()], dtype=np.float64)
-    except InputError:
-        raise
+        found = group[field]
+        array = found[()] if isinstance(found, h5py.Dataset) else None
     except DAMAGE as error:
         raise InputError(f"{field} cannot be read, the file is damaged ({error})") from None
+    if not isinstance(array, np.ndarray) or array.dtype != np.float64:
+        raise InputError(f"{field} must be an array of float64; found {found!r}")
     _check_finite(field, array)
     return array
 

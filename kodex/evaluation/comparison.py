@@ -1,0 +1,77 @@
+"""Which of two policies is better, judged where both faced the same starts.
+
+Pairs tell more than two separate rates: a start that is easy or hopeless for both says nothing
+about their difference, and pairing takes it out.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scipy.special import bdtr
+
+from kodex.errors import InputError
+from kodex.evaluation.intervals import paired_interval
+from kodex.evaluation.matching import matched
+from kodex.evaluation.scores import has_succeeded
+from kodex.trajectory import Trajectory
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How the episodes of two sets went, pair by pair."""
+
+    both: int  # starts where both succeeded
+    first_only: int
+    second_only: int
+    neither: int
+
+    @property
+    def instances(self) -> int:
+        """The number of pairs."""
+        return self.both + self.first_only + self.second_only + self.neither
+
+    @property
+    def difference(self) -> float:
+        """The first success rate minus the second."""
+        return (self.first_only - self.second_only) / self.instances
+
+    @property
+    def low(self) -> float:
+        """The lower end of the difference's 95 % interval (Tango's score interval)."""
+        return paired_interval(self.first_only, self.second_only, self.instances)[0]
+
+    @property
+    def high(self) -> float:
+        """The upper end of the difference's 95 % interval (Tango's score interval)."""
+        return paired_interval(self.first_only, self.second_only, self.instances)[1]
+
+    @property
+    def p_value(self) -> float:
+        """How often a difference this large comes by chance (McNemar's exact test, two-sided).
+
+        Only starts that went differently count: if neither policy is better, each is a fair coin.
+        """
+        differing = self.first_only + self.second_only
+        fewer = min(self.first_only, self.second_only)
+        return min(1.0, 2 * float(bdtr(fewer, differing, 0.5)))
+
+    def __str__(self) -> str:
+        return (
+            f"difference {self.difference:+.3f} [{self.low:+.3f}, {self.high:+.3f}], "
+            f"p = {self.p_value:.2g}, {self.instances} pairs"
+        )
+
+
+def compare(first: Sequence[Trajectory], second: Sequence[Trajectory]) -> Comparison:
+    """Return how `first` and `second` compare; their starts must be the same, in any order."""
+    if not first:
+        raise InputError("there is nothing to compare: no rollouts")
+    counts = {(True, True): 0, (True, False): 0, (False, True): 0, (False, False): 0}
+    for one, other in matched(first, second):
+        counts[has_succeeded(one), has_succeeded(other)] += 1
+    return Comparison(
+        both=counts[True, True],
+        first_only=counts[True, False],
+        second_only=counts[False, True],
+        neither=counts[False, False],
+    )

@@ -1,0 +1,186 @@
+"""What a set of rollouts is worth: a success rate with its interval, and a few means beside it.
+
+Scores add, like the counts they are made of: ten thousand rollouts can be scored a batch at a time,
+and forgotten.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Self, TypeVar
+
+from kodex.errors import InputError
+from kodex.evaluation.distances import action_smoothness, imitation_error, tracking_error
+from kodex.evaluation.intervals import wilson_interval
+from kodex.evaluation.matching import by_start, partners_in
+from kodex.trajectory import Trajectory
+
+Judge = Callable[[Trajectory], bool]
+Addable = TypeVar("Addable", "Mean", "Rate")
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A sum and a count, which add; their ratio is what is of interest."""
+
+    total: float
+    count: int
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(total=self.total + other.total, count=self.count + other.count)
+
+    @property
+    def value(self) -> float:
+        """The mean."""
+        return self.total / self.count
+
+
+@dataclass(frozen=True)
+class Rate:
+    """How many of how many episodes; with the Wilson 95 % interval of their rate."""
+
+    successes: int
+    instances: int
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(
+            successes=self.successes + other.successes, instances=self.instances + other.instances
+        )
+
+    @property
+    def rate(self) -> float:
+        """The share that was seen."""
+        return self.successes / self.instances
+
+    @property
+    def low(self) -> float:
+        """The lower end of the interval."""
+        return wilson_interval(self.successes, self.instances)[0]
+
+    @property
+    def high(self) -> float:
+        """The upper end of the interval."""
+        return wilson_interval(self.successes, self.instances)[1]
+
+    def __str__(self) -> str:
+        return f"{self.rate:.3g} [{self.low:.3f}, {self.high:.3f}] of {self.instances}"
+
+
+@dataclass(frozen=True)
+class Score:
+    """The success of rollouts of one task, and what else was measured along them."""
+
+    task: str | None  # as their starts name it
+    success: Rate
+    failures: int  # episodes that ended early; they count as not succeeded
+    means: Mapping[str, Mean] = field(default_factory=dict)  # such as "imitation_error"
+    rates: Mapping[str, Rate] = field(default_factory=dict)  # by other definitions, "thrown_out"
+
+    @property
+    def rate(self) -> float:
+        """The success rate."""
+        return self.success.rate
+
+    @property
+    def low(self) -> float:
+        """The lower end of its Wilson 95 % interval."""
+        return self.success.low
+
+    @property
+    def high(self) -> float:
+        """The upper end of its Wilson 95 % interval."""
+        return self.success.high
+
+    @property
+    def instances(self) -> int:
+        """The number of rollouts."""
+        return self.success.instances
+
+    def mean(self, name: str) -> float | None:
+        """Return a mean by name; None if it was not measured."""
+        found = self.means.get(name)
+        return None if found is None else found.value
+
+    def __add__(self, other: Self) -> Self:
+        if self.task != other.task:
+            raise InputError(f"scores add within one task; found {self.task} and {other.task}")
+        return type(self)(
+            task=self.task,
+            success=self.success + other.success,
+            failures=self.failures + other.failures,
+            means=_joined(self.means, other.means),
+            rates=_joined(self.rates, other.rates),
+        )
+
+    def __str__(self) -> str:
+        return f"success {self.success}"
+
+
+def score(
+    rollouts: Sequence[Trajectory],
+    *,
+    expert: Sequence[Trajectory] | None = None,
+    definitions: Mapping[str, Judge] | None = None,
+) -> Score:
+    """Return the score of `rollouts`.
+
+    With the `expert`'s rollouts from the same starts (more do not hurt), the imitation error is
+    measured; `definitions` are other ways to judge an episode, such as {"thrown_out": ...}. A
+    signal "thrown_out", one number a step that is not 0 when it is so, is judged at the last step.
+    """
+    if not rollouts:
+        raise InputError("there is nothing to score: no rollouts")
+    judges = dict(definitions or {})
+    if "thrown_out" not in judges and all("thrown_out" in each.signals for each in rollouts):
+        judges["thrown_out"] = _thrown_out
+    return Score(
+        task=_task_of(rollouts),
+        success=_rate(rollouts, has_succeeded),
+        failures=sum(each.failure is not None for each in rollouts),
+        means=_means(rollouts, expert),
+        rates={name: _rate(rollouts, judge) for name, judge in judges.items()},
+    )
+
+
+def has_succeeded(rollout: Trajectory) -> bool:
+    """Return whether `rollout` succeeded; one that ended early did not."""
+    if rollout.failure is not None:
+        return False
+    if rollout.succeeded is None:
+        raise InputError("an episode was never judged; roll it out with its task first")
+    return bool(rollout.succeeded)
+
+
+def _means(rollouts: Sequence[Trajectory], expert: Sequence[Trajectory] | None) -> dict[str, Mean]:
+    measured: dict[str, Iterable[float | None]] = {}
+    if expert is not None:
+        pairs = list(zip(rollouts, partners_in(by_start(expert), rollouts), strict=True))
+        measured["imitation_error"] = [imitation_error(*pair) for pair in pairs]
+        measured["imitation_error_sum"] = [imitation_error(*pair, joints="sum") for pair in pairs]
+    measured["tracking_error"] = map(tracking_error, rollouts)
+    measured["action_smoothness"] = map(action_smoothness, rollouts)
+    present = {
+        name: [value for value in values if value is not None] for name, values in measured.items()
+    }
+    return {name: Mean(sum(values), len(values)) for name, values in present.items() if values}
+
+
+def _thrown_out(trajectory: Trajectory) -> bool:
+    return bool(trajectory.signals["thrown_out"][-1])
+
+
+def _rate(rollouts: Sequence[Trajectory], judge: Judge) -> Rate:
+    return Rate(successes=sum(bool(judge(each)) for each in rollouts), instances=len(rollouts))
+
+
+def _task_of(rollouts: Sequence[Trajectory]) -> str | None:
+    tasks = {each.start.task for each in rollouts if each.start is not None}
+    if len(tasks) > 1:
+        raise InputError(f"rollouts of one task are scored together; found {sorted(tasks)}")
+    return next(iter(tasks), None)
+
+
+def _joined(first: Mapping[str, Addable], second: Mapping[str, Addable]) -> dict[str, Addable]:
+    joined = dict(first)
+    for name, value in second.items():
+        joined[name] = joined[name] + value if name in joined else value
+    return joined
