@@ -1,0 +1,85 @@
+"""What an inverse dynamics controller learns from: pairs of joint states and the action between.
+
+The paper weighs a pair by 1 / (N (T_n - 1)), so that every demonstration counts the same however
+long it is; the weights here sum to one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kodex.errors import InputError
+from kodex.seeding import generator
+from kodex.trajectory import Array, Trajectory
+
+
+@dataclass(frozen=True, eq=False)
+class Transitions:
+    """Joints before an action, joints after it, and the action, of many demonstrations."""
+
+    current: Array  # (pairs, n_robot)
+    desired: Array  # (pairs, n_robot)
+    actions: Array  # (pairs, m)
+    weights: Array  # (pairs,) sum 1
+    demonstrations: int
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    @classmethod
+    def of(cls, demonstrations: Sequence[Trajectory]) -> "Transitions":
+        """Return the transitions of `demonstrations`; refuse those without actions."""
+        if len(demonstrations) == 0:
+            raise InputError("a controller needs at least one demonstration; found none")
+        robot = demonstrations[0].layout.robot
+        actions = [_actions(place, demo) for place, demo in enumerate(demonstrations)]
+        for place, demonstration in enumerate(demonstrations):
+            if demonstration.layout.robot != robot:
+                raise InputError(f"demonstration {place} has other joints than demonstration 0")
+            if actions[place].shape[1] != actions[0].shape[1]:
+                raise InputError(
+                    f"demonstration {place} has actions of {actions[place].shape[1]} components; "
+                    f"demonstration 0 has {actions[0].shape[1]}"
+                )
+        lengths = np.array([len(rows) for rows in actions])
+        return cls(
+            current=np.concatenate([demo.robot[:-1] for demo in demonstrations]),
+            desired=np.concatenate([demo.robot[1:] for demo in demonstrations]),
+            actions=np.concatenate(actions),
+            weights=np.repeat(1.0 / (len(lengths) * lengths), lengths),
+            demonstrations=len(lengths),
+        )
+
+
+def hold_out(
+    demonstrations: Sequence[Trajectory], share: float, seed: int
+) -> tuple[list[Trajectory], list[Trajectory]]:
+    """Return (to learn from, to judge by): a seeded draw of whole demonstrations.
+
+    Pairs of one demonstration are alike, so judging by single pairs would flatter. Two
+    demonstrations or more leave at least one on each side; a single one has nothing to judge by.
+    """
+    if not 0.0 < share < 1.0:
+        raise InputError(f"the held-out share must be between 0 and 1; found {share}")
+    count = len(demonstrations)
+    judged = min(max(1, round(share * count)), count - 1)
+    order = generator(seed, "controller", "held out").permutation(count).tolist()
+    held = set(order[:judged])
+    learned_from = [demo for place, demo in enumerate(demonstrations) if place not in held]
+    return learned_from, [demo for place, demo in enumerate(demonstrations) if place in held]
+
+
+def _actions(place: int, demonstration: Trajectory) -> Array:
+    if demonstration.actions is None:
+        raise InputError(
+            f"demonstration {place} has states but no actions, which this controller learns from: "
+            "give demonstrations with actions, or track with the pd controller"
+        )
+    if len(demonstration) < 2:
+        raise InputError(f"demonstration {place} has a single state, so no action: leave it out")
+    if not (np.isfinite(demonstration.actions).all() and np.isfinite(demonstration.robot).all()):
+        raise InputError(
+            f"demonstration {place} has joints or actions that are not finite numbers: leave it out"
+        )
+    return demonstration.actions
