@@ -1,0 +1,23 @@
+"""The written-out table of reference dynamics that a saved policy may contain."""
+
+from collections.abc import Callable, Mapping
+
+from kodex.errors import InputError
+from kodex.interfaces import ReferenceDynamics
+from kodex.koopman import KoopmanDynamics
+from kodex.storage import Stored
+
+# the type in a file -> what reads it
+DYNAMICS: Mapping[str, Callable[[Stored], ReferenceDynamics]] = {
+    "koopman": KoopmanDynamics.restore,
+}
+
+
+def restore_dynamics(stored: Stored) -> ReferenceDynamics:
+    """Return the reference dynamics that `stored` describes."""
+    if stored.type not in DYNAMICS:
+        raise InputError(
+            f"this kodex knows the dynamics {', '.join(DYNAMICS)}; found {stored.type!r}: "
+            "was it written by a newer kodex?"
+        )
+    return DYNAMICS[stored.type](stored)
