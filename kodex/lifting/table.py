@@ -1,0 +1,68 @@
+"""The written-out tables: which liftings there are, and what they are called."""
+
+import difflib
+
+from kodex.errors import InputError
+from kodex.interfaces import Lifting, LiftingLearner
+from kodex.lifting.delay import DelayEmbedding, DelayLearner
+from kodex.lifting.fourier import FourierFeatures, FourierLearner
+from kodex.lifting.function import FunctionLifting
+from kodex.lifting.monomials import Monomials, MonomialsLearner
+from kodex.lifting.paper import PaperPolynomial, PaperPolynomialLearner
+from kodex.lifting.radial import RadialFeatures, RadialLearner
+from kodex.lifting.relu import ReluFeatures, ReluLearner
+from kodex.lifting.stacked import Stacked
+from kodex.lifting.standardised import Standardised, StandardisedLearner
+from kodex.storage import Stored
+
+# the type in a model's file -> the class that restores it
+LIFTINGS: dict[str, type[Lifting]] = {
+    "paper-polynomial": PaperPolynomial,
+    "monomials": Monomials,
+    "fourier": FourierFeatures,
+    "radial": RadialFeatures,
+    "relu": ReluFeatures,
+    "delay": DelayEmbedding,
+    "standardised": Standardised,
+    "stacked": Stacked,
+    "function": FunctionLifting,
+}
+
+# the short name on the command line -> settings that are a fair start
+LEARNERS: dict[str, LiftingLearner] = {
+    "set1": PaperPolynomialLearner(1),
+    "set2": PaperPolynomialLearner(2),
+    "set3": PaperPolynomialLearner(3),
+    "set4": PaperPolynomialLearner(4),
+    "linear": MonomialsLearner(degree=1, constant=True),
+    "quadratic": MonomialsLearner(degree=2, constant=True),
+    "fourier": FourierLearner(),
+    "radial": RadialLearner(),
+    "relu": ReluLearner(),
+    "delay": DelayLearner(window=3),
+    "standardised": StandardisedLearner(),
+    "standardised-fourier": StandardisedLearner(FourierLearner(), clip=6.0),
+}
+
+
+def lifting_learner(name: str) -> LiftingLearner:
+    """Return the learner that LEARNERS has under `name`."""
+    if name not in LEARNERS:
+        near = difflib.get_close_matches(name, LEARNERS, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(LEARNERS)}"
+        raise InputError(f"there is no lifting {name!r}: {hint}")
+    return LEARNERS[name]
+
+
+def restore_lifting(stored: Stored) -> Lifting:
+    """Return the lifting that `stored` was made from; refuse an unknown or damaged one."""
+    if stored.type not in LIFTINGS:
+        raise InputError(
+            f"there is no lifting of type {stored.type!r}; this kodex knows {', '.join(LIFTINGS)}"
+        )
+    try:
+        return LIFTINGS[stored.type].restore(stored)
+    except InputError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise InputError(f"the stored {stored.type} lifting is damaged: {error!r}") from None
