@@ -1,1 +1,1 @@
-"""To come."""
+"""What a run looked like, for people: plots, a video, and one page with all of it."""

@@ -1,0 +1,99 @@
+"""The look of all figures: one panel a picture, wide enough for half a page or a whole phone.
+
+Figures are made without pyplot, so nothing global changes: no backend, no settings, no figure
+that stays open.
+"""
+
+import io
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from kodex.trajectory import Array
+
+INK = "#24303b"
+MUTED = "#7a8793"
+FAINT = "#dfe4e8"
+GOOD = "#2b7a9b"  # the policy, and what succeeded
+BAD = "#d9702b"  # what failed; told apart by shape as well, for who does not see the colour
+SERIES = ("#2b7a9b", "#8a5fb0", "#4f8f4a")
+
+WIDTH = 4.0  # inches
+DOTS_PER_INCH = 190
+TEXT = 8.0  # points
+
+
+def panel(height: float, rows: int = 1, columns: int = 1) -> tuple[Figure, list[Axes]]:
+    """Return an empty figure of `rows` x `columns` axes in the look of the house."""
+    figure = Figure(figsize=(WIDTH, height), dpi=DOTS_PER_INCH, facecolor="white")
+    FigureCanvasAgg(figure)
+    figure.set_layout_engine("constrained", w_pad=0.06, h_pad=0.05, hspace=0.04, wspace=0.06)
+    grid = figure.subplots(rows, columns, squeeze=False)
+    axes = [one for row in grid for one in row]
+    for one in axes:
+        _calm(one)
+    return figure, axes
+
+
+def label(axes: Axes, *, x: str = "", y: str = "", title: str = "") -> None:
+    """Write what the axes show."""
+    axes.set_xlabel(x, fontsize=TEXT, color=INK)
+    axes.set_ylabel(y, fontsize=TEXT, color=INK)
+    if title:
+        axes.set_title(title, fontsize=TEXT, color=INK, loc="left", pad=4)
+
+
+def legend(axes: Axes, **where: object) -> None:
+    """Name the lines, without a box."""
+    settings = {"fontsize": TEXT - 0.5, "frameon": False, "labelcolor": INK, "handlelength": 1.6}
+    axes.legend(**(settings | where))
+
+
+def shared_legend(figure: Figure, axes: Axes, columns: int) -> None:
+    """Name the lines of `axes` once, above all axes of the figure."""
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(
+        handles,
+        labels,
+        loc="outside upper left",
+        ncols=columns,
+        fontsize=TEXT - 0.5,
+        frameon=False,
+        labelcolor=INK,
+        handlelength=1.6,
+        columnspacing=1.2,
+    )
+
+
+def quantiles(rows: Array, *shares: float) -> tuple[Array, ...]:
+    """Return quantiles of each column of `rows`, (N, T), among the numbers that are known."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "All-NaN slice")  # a column without any stays NaN
+        return tuple(np.nanquantile(rows, share, axis=0) for share in shares)
+
+
+def png(figure: Figure) -> bytes:
+    """Return the figure as a PNG file; the same figure gives the same bytes."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", metadata={"Software": None})
+    return buffer.getvalue()
+
+
+def hide_x(axes: Sequence[Axes]) -> None:
+    """Leave the numbers of a shared x axis to the lowest of several axes."""
+    for one in axes:
+        one.tick_params(axis="x", labelbottom=False)
+
+
+def _calm(axes: Axes) -> None:
+    axes.grid(color=FAINT, linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.tick_params(labelsize=TEXT - 0.5, colors=MUTED, labelcolor=INK, length=2.5, width=0.6)
+    for side, spine in axes.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set_color(MUTED)
+        spine.set_linewidth(0.6)

@@ -1,0 +1,132 @@
+"""The sections about what was learned: references, their errors, the operator's eigenvalues."""
+
+import numpy as np
+
+from kodex.interfaces import ReferenceDynamics
+from kodex.koopman import KoopmanDynamics, Spectrum
+from kodex.policies import TrackingPolicy
+from kodex.reports.dynamics_plots import (
+    eigenvalue_histogram,
+    eigenvalue_plane,
+    horizon_plot,
+    reference_plot,
+)
+from kodex.reports.learned import Predictions, moving_components
+from kodex.reports.run_folder import Run
+from kodex.reports.section import Picture, Section, absent, paragraph
+from kodex.reports.spectrum import affordable_spectrum
+
+COMPONENTS_SHOWN = 3
+
+
+def reference_section(run: Run) -> Section:
+    """Show references beside the demonstrations that they should resemble."""
+    heading, dynamics = "What it expects to happen", _dynamics(run)
+    if dynamics is None:
+        return Section(heading, (absent("This policy acts directly, without a reference."),))
+    predictions = Predictions.of(dynamics, run.validation)
+    joints, things = moving_components(run.validation, COMPONENTS_SHOWN)
+    pictures = [
+        _reference_picture(run, predictions, components, name, word)
+        for name, word, components in (
+            ("reference_joints", "the joints that move most", joints),
+            ("reference_object", "the object", things),
+        )
+        if components
+    ]
+    sentence = (
+        f"From the first state of each of {len(run.validation)} demonstrations that were not "
+        "learned from, the dynamics run ahead to the end without looking again."
+    )
+    return Section(heading, (paragraph(sentence),), (*pictures, _horizon_picture(predictions)))
+
+
+def spectrum_section(run: Run) -> Section:
+    """Show the eigenvalues of a Koopman matrix, and what they say about long horizons."""
+    heading, dynamics = "How it moves: eigenvalues", _dynamics(run)
+    if not isinstance(dynamics, KoopmanDynamics):
+        sentence = "These dynamics are not a Koopman operator, so there are no eigenvalues to show."
+        return Section(heading, (absent(sentence),))
+    spectrum = affordable_spectrum(dynamics.matrix)
+    shown, growing = len(spectrum.values), spectrum.growing
+    if shown == 0:
+        return Section(heading, (absent("The Koopman matrix is not finite."),))
+    pictures = (
+        Picture.of(
+            "eigenvalues",
+            eigenvalue_plane(spectrum),
+            alternative=f"{shown} eigenvalues in the complex plane, {growing} of them "
+            "outside the unit circle",
+            caption="Outside the circle a mode grows, inside it decays; its angle says how fast "
+            "it turns.",
+        ),
+        Picture.of(
+            "eigenvalue_magnitudes",
+            eigenvalue_histogram(spectrum),
+            alternative=f"Histogram of {shown} magnitudes up to {spectrum.radius:.4f}",
+            caption="Modes near 1 remember where the episode began; modes near 0 are gone after "
+            "a step.",
+        ),
+    )
+    horizon = max(map(len, run.validation))
+    sentence = _spectrum_sentence(dynamics, spectrum, horizon)
+    return Section(heading, (paragraph(sentence),), pictures)
+
+
+def _dynamics(run: Run) -> ReferenceDynamics | None:
+    return run.policy.dynamics if isinstance(run.policy, TrackingPolicy) else None
+
+
+def _reference_picture(
+    run: Run, predictions: Predictions, components: list[int], name: str, word: str
+) -> Picture:
+    places = predictions.best_middle_worst()
+    words = ("best", "median", "worst") if len(places) == 3 else ("best", "worst")[: len(places)]
+    return Picture.of(
+        name,
+        reference_plot(
+            [run.validation.layout.names[place] for place in components],
+            [run.validation[place].states[:, components] for place in places],
+            [predictions.references[place][:, components] for place in places],
+            words,
+        ),
+        alternative=f"References beside demonstrations over time, for {word}",
+        caption=f"Solid is the reference for {word}, dotted the demonstration, of the best, the "
+        "median and the worst case: they should lie on each other.",
+    )
+
+
+def _horizon_picture(predictions: Predictions) -> Picture:
+    errors = [
+        (name, error)
+        for name, error in (
+            ("joints: mean absolute error", predictions.robot_error),
+            ("object: mean absolute error, all components", predictions.object_error),
+        )
+        if np.isfinite(error).any()
+    ]
+    return Picture.of(
+        "error_by_horizon",
+        horizon_plot(errors),
+        alternative="Error of the reference by step, for joints and object",
+        caption="How far the reference strays as it looks further ahead: if it climbs steeply at "
+        "the end, a longer task would be out of reach.",
+    )
+
+
+def _spectrum_sentence(dynamics: KoopmanDynamics, spectrum: Spectrum, horizon: int) -> str:
+    size, shown = len(dynamics.matrix), len(spectrum.values)
+    which = "" if shown == size else f", of whose eigenvalues the {shown} largest are shown"
+    with np.errstate(over="ignore"):
+        factor = np.float64(spectrum.radius) ** (horizon - 1)
+    sentence = (
+        f"The Koopman matrix moves {size} observables{which}. The largest magnitude is "
+        f"{spectrum.radius:.4f}, and {spectrum.growing} of {shown} lie above 1; over the "
+        f"{horizon - 1} steps of an episode the largest mode changes by a factor of {factor:.3g}."
+    )
+    if dynamics.relift:
+        sentence += (
+            " These dynamics lift each prediction anew, so their modes are only a first hint of "
+            "what happens over many steps."
+        )
+    return sentence

@@ -1,0 +1,117 @@
+"""How evaluated episodes ended: the little of each rollout that a report looks at.
+
+Ten thousand rollouts hold gigabytes of states; where they began, whether they succeeded and how
+the progress went are a few megabytes, so rollouts are streamed and only outcomes are kept.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kodex.trajectory import Array, Trajectory
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """The outcome of each of N episodes."""
+
+    succeeded: NDArray[np.bool_]  # (N,)
+    indices: NDArray[np.int64]  # (N,) place in the draw of starts
+    failures: tuple[str | None, ...]  # (N,) why an episode broke off
+    start_names: tuple[str, ...]  # empty if starts were not recorded
+    starts: Array  # (N, names)
+    progress: Array  # (N, T), NaN after the end of an episode; T = 0 if it was not recorded
+
+    @classmethod
+    def of(cls, rollouts: Iterable[Trajectory]) -> Self:
+        """Return the outcomes of `rollouts`, in one pass."""
+        succeeded, indices, failures, starts, progress = [], [], [], [], []
+        names: tuple[str, ...] | None = None
+        for place, rollout in enumerate(rollouts):
+            values = {} if rollout.start is None else dict(rollout.start.values)
+            if names is None:
+                names = tuple(values)
+            succeeded.append(bool(rollout.succeeded))
+            indices.append(place if rollout.start is None else rollout.start.index)
+            failures.append(rollout.failure)
+            starts.append([values.get(name, np.nan) for name in names])
+            progress.append(np.empty(0) if rollout.progress is None else rollout.progress)
+        return cls(
+            succeeded=np.array(succeeded, dtype=bool),
+            indices=np.array(indices, dtype=np.int64),
+            failures=tuple(failures),
+            start_names=names or (),
+            starts=np.array(starts, dtype=float).reshape(len(starts), len(names or ())),
+            progress=_padded(progress),
+        )
+
+    def __len__(self) -> int:
+        return len(self.succeeded)
+
+    @property
+    def final_progress(self) -> Array:
+        """The last number of each episode's progress, (N,); NaN where there is none."""
+        known = np.isfinite(self.progress)
+        if not known.any():
+            return np.full(len(self), np.nan)
+        last = known.shape[1] - 1 - np.argmax(known[:, ::-1], axis=1)
+        final: Array = self.progress[np.arange(len(self)), last]
+        return final
+
+    @property
+    def more_is_better(self) -> bool:
+        """Whether progress grows on the way to success (an angle) or shrinks (a distance).
+
+        The data say so: successes end with more, or with less, than they began with.
+        """
+        chosen = self.succeeded if self.succeeded.any() else np.ones(len(self), dtype=bool)
+        first = self.progress[chosen, :1].ravel()
+        change = self.final_progress[chosen][: len(first)] - first
+        change = change[np.isfinite(change)]
+        return not len(change) or float(np.median(change)) >= 0.0
+
+    def worst(self, count: int) -> NDArray[np.intp]:
+        """Return the places of up to `count` failures: first what broke off, then by progress."""
+        places = np.flatnonzero(~self.succeeded)
+        final = self.final_progress[places]
+        badness = -final if self.more_is_better else final
+        badness = np.where(np.isfinite(badness), badness, np.inf)
+        broke_off = np.array([self.failures[place] is not None for place in places], dtype=bool)
+        # By the draw's index at last, so that the order never depends on how files were written.
+        return places[np.lexsort((self.indices[places], -badness, ~broke_off))][:count]
+
+    def telling_dimensions(self, count: int) -> tuple[int, ...]:
+        """Return up to `count` start dimensions, in order, in which failures differ most."""
+        varied = [place for place in range(self.starts.shape[1]) if self._varies(place)]
+        if len(varied) <= count or self.succeeded.all() or not self.succeeded.any():
+            return tuple(varied[:count])
+        difference = {place: self._difference(place) for place in varied}
+        chosen = sorted(varied, key=lambda place: -difference[place])[:count]
+        return tuple(sorted(chosen))
+
+    def _varies(self, place: int) -> bool:
+        values = self.starts[np.isfinite(self.starts[:, place]), place]
+        return len(values) > 0 and bool(np.ptp(values) > 0.0)
+
+    def _difference(self, place: int) -> float:
+        """Return how far apart failed and successful starts lie, in standard deviations."""
+        values = self.starts[:, place]
+        centre = np.abs(values - np.nanmedian(values))  # failures often lie at the rim
+        return float(
+            sum(
+                abs(np.nanmean(v[self.succeeded]) - np.nanmean(v[~self.succeeded])) / np.nanstd(v)
+                for v in (values, centre)
+                if np.nanstd(v) > 0.0
+            )
+        )
+
+
+def _padded(rows: list[Array]) -> Array:
+    width = max(map(len, rows), default=0)
+    padded = np.full((len(rows), width), np.nan)
+    for place, row in enumerate(rows):
+        padded[place, : len(row)] = row
+    return padded

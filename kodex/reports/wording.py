@@ -1,0 +1,66 @@
+"""Results in plain words, for somebody who has not read the paper."""
+
+from kodex.reports.results import Rate, Results
+
+# task -> (what was done, what its progress measures)
+TASKS = {
+    "door": ("Opened the door", "angle of the door (rad)"),
+    "tool": ("Drove the nail home", "distance of the nail to its goal (m)"),
+    "relocation": ("Carried the ball to its target", "distance of the ball to its target (m)"),
+    "reorientation": ("Turned the pen to its goal", "cosine of the angle from pen to goal"),
+}
+
+
+def headline(results: Results) -> str:
+    """Return the one sentence that a reader should take away."""
+    done, _ = TASKS.get(results.task, (f"Succeeded at {results.task}", ""))
+    success = results.success
+    return f"{done} in {success.count} of {success.instances} {_starts(results)}."
+
+
+def interval(rate: Rate) -> str:
+    """Return a rate's 95 % interval in words."""
+    return f"95 % interval {100 * rate.low:.1f} to {100 * rate.high:.1f} %"
+
+
+def percent(rate: float) -> str:
+    """Return a rate as per cent."""
+    return f"{100 * rate:.1f} %"
+
+
+def seconds(value: float) -> str:
+    """Return a duration as a person would say it."""
+    if value < 60.0:
+        return f"{value:.2f} s" if value < 10.0 else f"{value:.0f} s"
+    return f"{int(value // 60)} min {int(value % 60)} s"
+
+
+def number(value: float) -> str:
+    """Return a measured number with three digits."""
+    return f"{value:.3g}"
+
+
+def progress_name(task: str) -> str:
+    """Return what the task's progress measures."""
+    return TASKS.get(task, ("", "progress"))[1]
+
+
+def title(results: Results) -> str:
+    """Return a name for the page."""
+    return f"kodex: {results.task}, {results.recipe} recipe"
+
+
+def subtitle(results: Results) -> str:
+    """Return how the skill was learned, in one sentence."""
+    learned = results.seconds.get("learn")
+    source = "" if results.training is None else f" from {results.training} demonstrations"
+    time = "" if learned is None else f" in {seconds(learned)}"
+    return f"Learned{source}{time} with the {results.recipe} recipe."
+
+
+def _starts(results: Results) -> str:
+    starts = {
+        "in": "unseen starts",
+        "out": "starts outside the range of training",
+    }.get(results.distribution, "starts")
+    return starts if results.variation is None else f"{starts} with {results.variation}"
