@@ -23,6 +23,8 @@ from kodex.lifting.shapes import (
 from kodex.storage import Stored
 from kodex.trajectory import Array, StateLayout
 
+NESTED = "a delay embedding cannot hold another; set one longer window"
+
 
 @dataclass(frozen=True, eq=False)
 class DelayEmbedding:
@@ -35,7 +37,7 @@ class DelayEmbedding:
     def __post_init__(self) -> None:
         expect_at_least("the window of a delay embedding", self.window, 1)
         if self.inner.window != 1:
-            raise InputError("a delay embedding cannot hold another; set one longer window")
+            raise InputError(NESTED)
         if self.inner.layout != stacked_layout(self.layout, self.window):
             raise InputError("the inner lifting is for another layout; use DelayLearner to fit it")
 
@@ -101,6 +103,8 @@ class DelayLearner:
 
     def __post_init__(self) -> None:
         expect_at_least("the window of a delay embedding", self.window, 1)
+        if isinstance(self.inner, DelayLearner):
+            raise InputError(NESTED)
 
     def fit(self, layout: StateLayout, states: Array) -> DelayEmbedding:
         """Return the embedding, fitted to windows, (samples, window · n), or states, (samples, n).

@@ -52,6 +52,13 @@ class FunctionLifting:
     probes: Array  # (probes, n) states that its values are remembered for
     constant: bool = False
 
+    def __post_init__(self) -> None:
+        if len(set(self.names)) < len(self.names):
+            raise InputError(
+                f"the values of {self.name!r} need names that differ from each other and from "
+                f"the state's; found {', '.join(self.labels)}"
+            )
+
     @cached_property
     def _frame(self) -> StateFirst:
         return StateFirst(self.layout, self.constant, self.labels)

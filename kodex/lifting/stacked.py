@@ -115,9 +115,10 @@ def _additions(
         names = []
         for at in columns:
             name = part.names[at]
-            # Two sets of random features share their labels, yet not a single value.
-            names.append(f"{name} ({place})" if name in taken else name)
             if says_all or name == CONSTANT:
                 there.add(name)
-        taken.update(names)
+            while name in taken:  # two sets of random features share labels, but no values
+                name = f"{name} ({place})"
+            taken.add(name)
+            names.append(name)
         yield np.array(columns, dtype=np.int64), tuple(names)

@@ -1,0 +1,107 @@
+"""Fourier, radial and ReLU features: the laws behind them."""
+
+import numpy as np
+import pytest
+
+from kodex.errors import InputError
+from kodex.lifting import FourierLearner, RadialLearner, ReluLearner
+from kodex.trajectory import StateLayout
+
+LAYOUT = StateLayout(robot=("a", "b"), object=("x",))
+UNITS = np.array([1.0, 100.0, 0.01])
+CENTRE = np.array([0.0, 50.0, -3.0])
+SAMPLE = np.random.default_rng(2).normal(size=(300, 3)) * UNITS + CENTRE
+FEATURES = slice(4, None)  # after the state and the constant
+
+
+def standard(states):
+    return (states - SAMPLE.mean(axis=0)) / SAMPLE.std(axis=0)
+
+
+@pytest.mark.parametrize("scale", [0.5, 1.5, 4.0])
+def test_products_of_fourier_features_average_to_the_gaussian_kernel(scale):
+    count = 20_000
+    lifting = FourierLearner(count=count, scale=scale, seed=7).fit(LAYOUT, SAMPLE)
+    waves = lifting.lift(SAMPLE[:30])[:, FEATURES]
+    differences = standard(SAMPLE[:30])[:, None] - standard(SAMPLE[:30])
+    kernel = np.exp(-(scale**2) * (differences**2).sum(axis=-1) / (2 * LAYOUT.size))
+    # A product lies in [-2, 2] with variance at most 3/2: five standard errors of its mean.
+    assert np.abs(waves @ waves.T / count - kernel).max() < 5 * np.sqrt(1.5 / count)
+
+
+def test_the_features_do_not_care_for_units():
+    in_other_units = SAMPLE * [10.0, 0.5, 3.0] + [1.0, 2.0, 3.0]
+    for learner in (FourierLearner(count=50), RadialLearner(count=50), ReluLearner(count=50)):
+        one = learner.fit(LAYOUT, SAMPLE).lift(SAMPLE)[:, FEATURES]
+        other = learner.fit(LAYOUT, in_other_units).lift(in_other_units)[:, FEATURES]
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("centres", ["farthest", "random"])
+def test_a_radial_feature_is_one_at_its_own_centre_and_less_elsewhere(centres):
+    lifting = RadialLearner(count=20, centres=centres).fit(LAYOUT, SAMPLE)
+    at_centres = lifting.lift(lifting.centres * lifting.scale + lifting.mean)[:, FEATURES]
+    np.testing.assert_allclose(np.diag(at_centres), 1.0, atol=1e-12)
+    assert at_centres[~np.eye(20, dtype=bool)].max() < 1.0
+
+
+def test_a_radial_feature_falls_to_the_gaussian_one_width_away():
+    lifting = RadialLearner(count=5, width=0.7).fit(LAYOUT, SAMPLE)
+    away = lifting.centres[2] + [0.0, lifting.width, 0.0]
+    feature = lifting.lift(away * lifting.scale + lifting.mean)[FEATURES][2]
+    assert feature == pytest.approx(np.exp(-0.5), rel=1e-12)
+
+
+@pytest.mark.parametrize("centres", ["farthest", "random"])
+def test_radial_centres_are_different_states_that_were_seen(centres):
+    repeated = np.repeat(SAMPLE[:20], 5, axis=0)
+    lifting = RadialLearner(count=20, centres=centres).fit(LAYOUT, repeated)
+    found = np.sort(lifting.centres * lifting.scale + lifting.mean, axis=0)
+    np.testing.assert_allclose(found, np.sort(SAMPLE[:20], axis=0), rtol=1e-12, atol=1e-12)
+
+
+def test_more_radial_centres_than_different_states_are_refused():
+    with pytest.raises(InputError, match=r"21 radial features need .* found 20: lower the count"):
+        RadialLearner(count=21).fit(LAYOUT, np.repeat(SAMPLE[:20], 5, axis=0))
+
+
+def test_farthest_centres_leave_no_state_as_lonely_as_random_ones_do():
+    # One far group of 3 among 300: a random choice of 10 mostly misses it, the farthest cannot.
+    far = np.concatenate([SAMPLE, CENTRE + UNITS * [[30.0, 0, 0], [30.1, 0, 0], [30.2, 0, 0]]])
+    lifting = RadialLearner(count=10, centres="farthest").fit(LAYOUT, far)
+    centres = lifting.centres * lifting.scale + lifting.mean
+    assert (centres[:, 0] > 29.0).any()
+
+
+def test_relu_features_are_hinges():
+    lifting = ReluLearner(count=40).fit(LAYOUT, SAMPLE)
+    features = lifting.lift(SAMPLE)[:, FEATURES]
+    np.testing.assert_allclose(
+        features, np.maximum(0.0, SAMPLE @ lifting.weights.T + lifting.biases), atol=1e-12
+    )
+    # max(0, h) - max(0, -h) = h: together with its mirror image a hinge is linear.
+    heights = SAMPLE @ lifting.weights.T + lifting.biases
+    np.testing.assert_allclose(features - np.maximum(0.0, -heights), heights, atol=1e-12)
+
+
+def test_hinges_placed_by_data_all_bend_within_it():
+    lifting = ReluLearner(count=200, kinks="data").fit(LAYOUT, SAMPLE)
+    heights = SAMPLE @ lifting.weights.T + lifting.biases
+    np.testing.assert_allclose(np.abs(heights).min(axis=0), 0.0, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: FourierLearner(count=0), "count of Fourier features must be at least 1; found 0"),
+        (lambda: FourierLearner(scale=0.0), "scale of Fourier features must be positive"),
+        (lambda: RadialLearner(count=1), "count of radial features must be at least 2"),
+        (lambda: RadialLearner(width=np.inf), "width of radial features must be positive"),
+        (lambda: RadialLearner(centres="kmeans"), "'farthest' or 'random'; found 'kmeans'"),
+        (lambda: ReluLearner(count=-1), "count of ReLU features must be at least 1"),
+        (lambda: ReluLearner(kinks="grid"), "'data' or 'random'; found 'grid'"),
+    ],
+)
+def test_senseless_settings_are_refused_when_they_are_made(make, message):
+    with pytest.raises(InputError, match=message):
+        make()
