@@ -18,6 +18,8 @@ VERBS: dict[str, tuple[str, str]] = {
         "kodex.cli.inspect:inspect",
         "Say what a learned model is, and what to worry about",
     ),
+    "render": ("kodex.cli.render:render", "Draw recorded episodes as a video"),
+    "doctor": ("kodex.cli.doctor:doctor", "Say what this machine has, and what each gap costs"),
 }
 
 
@@ -54,7 +56,9 @@ def _run(verb: str, rest: list[str]) -> None:
     place, description = VERBS[verb]
     module, name = place.split(":")
     function = getattr(import_module(module), name)
-    tyro.cli(function, prog=f"kodex {verb}", args=rest, description=function.__doc__ or description)
+    # tyro reads the docstring itself, and knows its list of parameters from its story.
+    told = None if function.__doc__ else description
+    tyro.cli(function, prog=f"kodex {verb}", args=rest, description=told)
 
 
 def _print_verbs() -> None:

@@ -12,7 +12,9 @@ from kodex.demonstrations import Description, Header, read_header, stream
 from kodex.demonstrations import describe as describe_trajectories
 
 
-def describe(file: Annotated[Path, tyro.conf.Positional]) -> None:
+def describe(
+    file: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")],
+) -> None:
     """Say what a file of demonstrations or rollouts holds.
 
     Parameters
