@@ -33,6 +33,8 @@ def write_episode(group: h5py.Group, trajectory: Trajectory) -> None:
         values = getattr(trajectory, field)
         if values is not None:
             _write_array(group, field, values)
+    if trajectory.signals:
+        group.create_group("signals", track_order=True)
     for name, values in trajectory.signals.items():
         _write_array(group, f"signals/{name}", values)
     group.attrs["about"] = as_json("about", _about(trajectory))
@@ -68,7 +70,7 @@ def as_json(field: str, content: Any) -> np.bytes_:
 def from_json(attributes: h5py.AttributeManager, field: str) -> Any:
     """Return what `as_json` made of the attribute `field`."""
     try:
-        return json.loads(bytes(attributes[field]))
+        return json.loads(attributes[field])
     except DAMAGE:
         raise InputError(f"{field} is missing or damaged") from None
 

@@ -14,6 +14,7 @@ from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
 import h5py
+import numpy as np
 
 from kodex.demonstrations.episode_group import (
     DAMAGE,
@@ -144,7 +145,7 @@ def read_header(path: str | Path) -> Header:
         version = file.attrs.get("version")
         if file.attrs.get("format") != FORMAT:
             raise InputError("it was not written by kodex: it has no trajectories to read")
-        if not version or int(version) > VERSION:
+        if not isinstance(version, int | np.integer) or version > VERSION:
             raise InputError(
                 f"its version is {version} and this kodex reads up to {VERSION}: upgrade kodex"
             )
