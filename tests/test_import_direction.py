@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1] / "kodex"
 
 # From the ground up; rooms in one layer do not see each other.
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("errors",),
+    ("errors", "environments"),
     ("trajectory", "seeding", "storage"),
     ("interfaces",),
     ("lifting", "demonstrations"),
@@ -29,7 +29,7 @@ HEIGHT = {room: height for height, rooms in enumerate(LAYERS) for room in rooms}
 ONLY_IN = {
     "matplotlib": {"reports"},
     "mujoco": {"tasks", "reports", "cli"},
-    "gymnasium": {"tasks", "rollout"},
+    "gymnasium": {"tasks", "rollout", "environments"},
     "gymnasium_robotics": {"tasks"},
     "torch": {"controllers", "baselines", "experts"},
 }

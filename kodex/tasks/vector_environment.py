@@ -1,0 +1,114 @@
+"""Many episodes of a task as one Gymnasium vector environment, stepped on all cores at once."""
+
+from typing import Any
+
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+
+from kodex.errors import InputError
+from kodex.tasks import task as task_named
+from kodex.tasks.environment import checked_distribution, checked_options, spaces_of
+from kodex.trajectory import Array, Distribution, Starts
+
+Flags = NDArray[np.bool_]
+
+
+class TaskVectorEnvironment(VectorEnv[Array, NDArray[np.floating[Any]], NDArray[Any]]):
+    """`num_envs` episodes in lockstep, as `gymnasium.make_vec("kodex/Door-v0", num_envs=64)`.
+
+    Everything means what it means in `TaskEnvironment`, with one row an episode. Autoreset is
+    Gymnasium's NEXT_STEP: the step after an episode ended ignores its action, gives reward 0 and
+    the first state of the next one. After `reset(seed=7)` the episodes take the starts that seed 7
+    draws: first one each, then the next whenever one begins. `options={"starts": task.starts(...)}`
+    chooses the first ones. There are no pictures here: a single environment has them.
+    """
+
+    metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP, "render_modes": []}  # noqa: RUF012
+
+    def __init__(
+        self,
+        task: str,
+        num_envs: int = 1,
+        *,
+        variation: str | None = None,
+        distribution: Distribution = "in",
+        max_episode_steps: int | None = None,
+        threads: int = 0,
+        render_mode: str | None = None,
+    ) -> None:
+        if render_mode is not None:
+            raise InputError("a vector environment of kodex has no pictures: leave out render_mode")
+        self.task = task_named(task, variation)
+        self.num_envs = num_envs
+        self.single_observation_space, self.single_action_space = spaces_of(self.task)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._distribution = checked_distribution(distribution)
+        self._limit = self.task.horizon - 1 if max_episode_steps is None else max_episode_steps
+        self._simulation = self.task.simulation(num_envs, threads)
+        self._progress = np.zeros((num_envs, self._limit + 1))
+        self._steps = np.zeros(num_envs, dtype=np.int64)  # actions taken in each episode
+        self._ended: Flags = np.zeros(num_envs, dtype=bool)
+        self._draw_seed: int | None = None
+        self._drawn = 0
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Array, dict[str, Any]]:
+        """Begin all episodes, and return their first states and infos."""
+        super().reset(seed=seed)
+        options = checked_options(options, ("distribution", "starts"))
+        if "distribution" in options:
+            self._distribution = checked_distribution(options["distribution"])
+        if seed is not None:
+            self._draw_seed, self._drawn = seed, 0
+        starts = options["starts"] if "starts" in options else self._next(self.num_envs)
+        self._begin(np.arange(self.num_envs), starts)
+        return self._simulation.state(), self._info()
+
+    def step(
+        self, actions: NDArray[np.floating[Any]]
+    ) -> tuple[Array, NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
+        """Act for 10 ms in every episode, and begin those anew that had ended before."""
+        self._simulation.step(np.asarray(actions, dtype=np.float64))
+        anew = self._ended
+        rewards = self._simulation.reward()
+        rewards[anew] = 0.0
+        self._steps += 1
+        if anew.any():
+            self._begin(np.flatnonzero(anew), self._next(int(anew.sum())))
+        self._progress[np.arange(self.num_envs), self._steps] = self._simulation.progress()
+        terminated = ~self._simulation.alive
+        truncated = self._steps >= self._limit
+        self._ended = terminated | truncated
+        return self._simulation.state(), rewards, terminated, truncated, self._info()
+
+    def _begin(self, which: NDArray[np.int64], starts: Starts) -> None:
+        self._simulation.reset(starts, which)
+        self._steps[which] = 0
+        self._ended[which] = False
+        self._progress[which, 0] = self._simulation.progress()[which]
+
+    def _next(self, count: int) -> Starts:
+        if self._draw_seed is None:
+            self._draw_seed, self._drawn = int(self.np_random.integers(2**31)), 0
+        first, self._drawn = self._drawn, self._drawn + count
+        drawn = self.task.starts(self._distribution, count=self._drawn, seed=self._draw_seed)
+        return drawn[first:]
+
+    def _info(self) -> dict[str, Any]:
+        success = np.zeros(self.num_envs, dtype=bool)
+        for steps in np.unique(self._steps):  # one number, unless an episode ended early
+            which = self._steps == steps
+            success[which] = self.task.succeeded(self._progress[which, : steps + 1])
+        success &= self._simulation.alive
+        progress = self._progress[np.arange(self.num_envs), self._steps]
+        info = {"success": success, "is_success": success.copy(), "progress": progress}
+        masks = {f"_{name}": np.ones(self.num_envs, dtype=bool) for name in info}
+        failed = ~self._simulation.alive
+        if failed.any():
+            info["failure"] = np.array(self._simulation.failures, dtype=object)
+            masks["_failure"] = failed
+        return info | masks
