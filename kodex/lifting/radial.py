@@ -147,10 +147,13 @@ def squared_distances(points: Array, centres: Array, out: Array | None = None) -
 
 
 def _farthest_points(points: Array, count: int, random: np.random.Generator) -> Array:
+    squares = (points**2).sum(axis=1)
     chosen = [int(random.integers(len(points)))]
     nearest = np.full(len(points), np.inf)  # squared distance to the nearest chosen point
     while len(chosen) < count:
-        np.minimum(nearest, ((points - points[chosen[-1]]) ** 2).sum(axis=1), out=nearest)
+        last = chosen[-1]
+        np.minimum(nearest, squares + squares[last] - 2.0 * (points @ points[last]), out=nearest)
+        nearest[last] = -np.inf  # never twice, whatever the rounding
         chosen.append(int(nearest.argmax()))
     return points[chosen]
 

@@ -5,11 +5,13 @@ import pytest
 
 from kodex.errors import InputError
 from kodex.lifting import (
+    Monomials,
     MonomialsLearner,
     PaperPolynomial,
     Standardised,
     StandardisedLearner,
 )
+from kodex.lifting.standardised import standard_layout
 from kodex.trajectory import StateLayout
 
 LAYOUT = StateLayout(robot=("a", "b"), object=("still",))
@@ -41,6 +43,18 @@ def test_without_a_clip_any_state_comes_back():
     np.testing.assert_allclose(
         lifting.recovery @ lifting.lift(far) + lifting.offset, far, rtol=1e-12
     )
+
+
+def test_two_standardisations_inside_each_other_undo_in_their_order():
+    inside = standard_layout(LAYOUT)
+    innermost = Monomials(standard_layout(inside), 1)
+    inner = Standardised(inside, np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 6.0]), innermost)
+    lifting = Standardised(LAYOUT, np.array([7.0, 8.0, 9.0]), np.array([2.0, 3.0, 4.0]), inner)
+    np.testing.assert_allclose(lifting.lift(np.array([17.0, 29.0, 69.0])), [1.0, 1.0, 2.0])
+    for state in SAMPLE[:5]:
+        np.testing.assert_allclose(
+            lifting.recovery @ lifting.lift(state) + lifting.offset, state, rtol=1e-12
+        )
 
 
 def test_what_does_not_fit_together_is_refused():
