@@ -2,7 +2,8 @@
 
 The definitions differ in how strict a state is and in how many states must be good:
 `paper` is Appendix C; `gymnasium` is the `success` that the gymnasium-robotics environment reports
-after the last action; `dapg` counts, after each action, the steps at which that holds. An episode
+after the last action; `dapg` counts, after each action, the steps at which that holds (it was made
+for episodes of 200 steps: few doors that open within 70 stay open for more than 25). An episode
 that ended early has failed by any of them.
 """
 
@@ -27,7 +28,7 @@ def progress_of(trajectory: Trajectory) -> Array:
 
 def by_progress(succeeded: Callable[[Array], NDArray[np.bool_]]) -> Judge:
     """Return the judge that looks at the progress of an episode that did not end early."""
-    return lambda episode: episode.failure is None and bool(succeeded(progress_of(episode)))
+    return lambda episode: bool(succeeded(progress_of(episode))) and episode.failure is None
 
 
 def from_progress(achieved: Callable[[Array], NDArray[np.bool_]]) -> StateJudge:
@@ -37,11 +38,11 @@ def from_progress(achieved: Callable[[Array], NDArray[np.bool_]]) -> StateJudge:
 
 def achieved_at_the_end(achieved: StateJudge) -> Judge:
     """Return the judge that asks for the goal at the last state."""
-    return lambda episode: episode.failure is None and bool(achieved(episode)[-1])
+    return lambda episode: bool(achieved(episode)[-1]) and episode.failure is None
 
 
 def achieved_often(achieved: StateJudge, *, more_than: int) -> Judge:
     """Return the judge that counts the states after an action that achieve the goal."""
     return lambda episode: (
-        episode.failure is None and int(np.sum(achieved(episode)[1:])) > more_than
+        int(np.sum(achieved(episode)[1:])) > more_than and episode.failure is None
     )

@@ -157,10 +157,9 @@ def succeeded_in_the_hand(episode: Trajectory) -> bool:
 
     Calmly: at the end the mean size of the pen's six velocities is below 1.
     """
-    if episode.failure is not None or thrown_out(episode):
-        return False
+    aligned = succeeded(judging.progress_of(episode)[1:])
     calm = np.mean(np.abs(episode.object[-1, -6:])) < 1.0
-    return bool(calm and succeeded(judging.progress_of(episode)[1:]))
+    return bool(aligned and calm) and episode.failure is None and not thrown_out(episode)
 
 
 KNUCKLES = ("ffknuckle", "mfknuckle", "rfknuckle", "lfknuckle")

@@ -45,7 +45,6 @@ class Simulation:
         self._half_range = 0.5 * (high - low)
         self._failures: list[str | None] = [None] * episodes
         self._alive = np.ones(episodes, dtype=bool)
-        self._warned = self._batch.warning[:, _WARNINGS, 1].copy()
 
     @property
     def failures(self) -> tuple[str | None, ...]:
@@ -70,18 +69,18 @@ class Simulation:
         self.task.place(scene, starts.values)
         scene.write()
         self._batch.reset(which)
-        self._warned[which] = self._batch.warning[which][:, _WARNINGS, 1]
         self._alive[which] = True
         for episode in which:
             self._failures[episode] = None
 
     def step(self, actions: Array) -> None:
         """Apply `actions`, (episodes, action_size) clipped to [-1, 1], for 10 ms."""
+        actions = np.asarray(actions, dtype=np.float64)
         expected = (self.episodes, self.task.action_size)
         if actions.shape != expected:
             raise InputError(f"actions must be {expected}; found {actions.shape}")
-        not_finite = ~np.isfinite(actions).all(axis=1) & self._alive
-        for episode in np.flatnonzero(not_finite):
+        alive_before = self.alive
+        for episode in np.flatnonzero(self._alive & ~np.isfinite(actions).all(axis=1)):
             self._fail(int(episode), "the policy gave an action that is not finite")
         control = self._middle + np.clip(actions, -1.0, 1.0) * self._half_range
         self._control[self._alive] = control[self._alive]
@@ -91,8 +90,9 @@ class Simulation:
             for episode in error.ids:
                 self._fail(int(episode), f"MuJoCo stopped: {self._batch.error(int(episode))}")
         self._look_for_divergence()
-        if not_finite.any() or not self._alive.all():
-            self._send_back()
+        newly_failed = alive_before & ~self._alive
+        if newly_failed.any():
+            self._batch.reset(newly_failed)
 
     def state(self) -> Array:
         """Return the paper's states, (episodes, n)."""
@@ -118,19 +118,19 @@ class Simulation:
         """Return MuJoCo's velocities, (episodes, nv)."""
         return self._physics.qvel.copy()
 
+    def model_of(self, episode: int) -> mujoco.MjModel:
+        """Return a copy of the model that `episode` runs on, with its start placed in it."""
+        return self._batch.get_model(episode)
+
     def _look_for_divergence(self) -> None:
-        counts = self._batch.warning[:, _WARNINGS, 1]
-        risen = (counts > self._warned) & self._alive[:, None]
+        warned = self._batch.warning[:, _WARNINGS, 1] > 0  # a reset sets the counters to 0
         finite = np.isfinite(self._physics.qpos).all(axis=1)
         finite &= np.isfinite(self._physics.qvel).all(axis=1)
-        for episode in np.flatnonzero(risen.any(axis=1) | (~finite & self._alive)):
-            reasons = [text for text, rose in zip(_REASONS, risen[episode], strict=True) if rose]
-            found = reasons[0] if reasons else "a position or velocity was not finite"
-            self._fail(int(episode), f"the simulation diverged: {found}")
+        for episode in np.flatnonzero(self._alive & (warned.any(axis=1) | ~finite)):
+            reasons = [text for text, found in zip(_REASONS, warned[episode], strict=True) if found]
+            reason = reasons[0] if reasons else "a position or velocity is not finite"
+            self._fail(int(episode), f"the simulation diverged: {reason}")
 
     def _fail(self, episode: int, reason: str) -> None:
         self._alive[episode] = False
         self._failures[episode] = reason
-
-    def _send_back(self) -> None:
-        self._batch.reset(np.flatnonzero(~self._alive))
