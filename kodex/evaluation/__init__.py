@@ -1,7 +1,7 @@
 """Scores, intervals and paired comparison: pure functions of trajectories."""
 
 from kodex.evaluation.comparison import Comparison, compare
-from kodex.evaluation.distances import action_smoothness, imitation_error, tracking_error
+from kodex.evaluation.distances import action_change, imitation_error, tracking_error
 from kodex.evaluation.intervals import paired_interval, wilson_interval
 from kodex.evaluation.results import Results, read_results, write_results
 from kodex.evaluation.scores import Mean, Rate, Score, score
@@ -12,7 +12,7 @@ __all__ = [
     "Rate",
     "Results",
     "Score",
-    "action_smoothness",
+    "action_change",
     "compare",
     "imitation_error",
     "paired_interval",

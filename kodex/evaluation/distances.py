@@ -41,7 +41,7 @@ def tracking_error(rollout: Trajectory, *, joints: Joints = "mean") -> float | N
     return _distance(rollout.robot, reference[:, :robot_size], joints)
 
 
-def action_smoothness(rollout: Trajectory) -> float | None:
+def action_change(rollout: Trajectory) -> float | None:
     """Return the mean |a(t + 1) - a(t)| over steps and actuators; None without two actions."""
     if rollout.actions is None or len(rollout.actions) < 2:
         return None

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Self, TypeVar
 
 from kodex.errors import InputError
-from kodex.evaluation.distances import action_smoothness, imitation_error, tracking_error
+from kodex.evaluation.distances import action_change, imitation_error, tracking_error
 from kodex.evaluation.intervals import wilson_interval
 from kodex.evaluation.matching import by_start, partners_in
 from kodex.trajectory import Trajectory
@@ -157,7 +157,7 @@ def _means(rollouts: Sequence[Trajectory], expert: Sequence[Trajectory] | None) 
         measured["imitation_error"] = [imitation_error(*pair) for pair in pairs]
         measured["imitation_error_sum"] = [imitation_error(*pair, joints="sum") for pair in pairs]
     measured["tracking_error"] = map(tracking_error, rollouts)
-    measured["action_smoothness"] = map(action_smoothness, rollouts)
+    measured["action_change"] = map(action_change, rollouts)
     present = {
         name: [value for value in values if value is not None] for name, values in measured.items()
     }

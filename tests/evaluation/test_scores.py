@@ -9,7 +9,7 @@ from made_rollouts import LAYOUT, rollout, rollouts, start
 from kodex.demonstrations import TrajectorySet
 from kodex.errors import InputError
 from kodex.evaluation import (
-    action_smoothness,
+    action_change,
     imitation_error,
     score,
     tracking_error,
@@ -87,9 +87,9 @@ def test_the_tracking_error_is_the_distance_to_the_recorded_reference(columns):
 
 def test_smoothness_is_the_mean_change_of_an_action():
     actions = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, -2.0]])
-    assert action_smoothness(rollout(actions=actions)) == pytest.approx((1 + 0 + 0 + 2) / 4)
-    assert action_smoothness(rollout()) is None
-    assert score([rollout()]).mean("action_smoothness") is None
+    assert action_change(rollout(actions=actions)) == pytest.approx((1 + 0 + 0 + 2) / 4)
+    assert action_change(rollout()) is None
+    assert score([rollout()]).mean("action_change") is None
 
 
 def test_other_definitions_are_rates_of_their_own():
