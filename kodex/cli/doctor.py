@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
@@ -141,7 +142,7 @@ def _ffmpeg() -> Finding:
     from kodex.reports.video import find_ffmpeg
 
     try:
-        return Finding("ffmpeg (MP4)", find_ffmpeg().get_ffmpeg_version())
+        return Finding("ffmpeg (MP4)", Path(find_ffmpeg()).name)
     except MissingFeatureError:
         return Finding(
             "ffmpeg (MP4)",

@@ -3,14 +3,15 @@
 import sys
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import closing
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from subprocess import PIPE, Popen
 
 import numpy as np
 from PIL import Image
 
 from kodex.errors import InputError, MissingFeatureError
-from kodex.reports.film import Film
+from kodex.reports.film import FAILED_COLOUR, SUCCEEDED_COLOUR, Film
 from kodex.storage import new_file
 from kodex.tasks import Task
 from kodex.tasks.gl import library
@@ -52,51 +53,64 @@ def write_video(
     return path
 
 
-def find_ffmpeg() -> Any:
-    """Return the module that brings ffmpeg with it; say how to get it if it is not there."""
+def find_ffmpeg() -> str:
+    """Return the path of ffmpeg, which a package brings with it; say how to get it if not."""
     try:
         import imageio_ffmpeg
 
-        imageio_ffmpeg.get_ffmpeg_exe()
+        return str(imageio_ffmpeg.get_ffmpeg_exe())
     except (ImportError, RuntimeError):
         raise MissingFeatureError(
             "an MP4 file needs ffmpeg: run `pip install 'kodex[video]'`, or write a .gif instead"
         ) from None
-    return imageio_ffmpeg
 
 
 def _write_mp4(path: Path, size: tuple[int, int], pictures: Iterable[Picture]) -> None:
-    even_size = tuple(side + side % 2 for side in size)  # H.264 halves the resolution of colours
-    sink = find_ffmpeg().write_frames(
-        str(path),
-        even_size,
-        fps=FRAMES_PER_SECOND,
-        codec="libx264",
-        pix_fmt_out="yuv420p",  # all that browsers play
-        quality=None,
-        macro_block_size=1,
-        output_params=["-crf", "23", "-movflags", "+faststart", "-f", "mp4"],
-    )
-    missing = [(0, even_size[1] - size[1]), (0, even_size[0] - size[0]), (0, 0)]
-    with closing(sink):
-        sink.send(None)
-        for picture in pictures:
-            sink.send(np.ascontiguousarray(np.pad(picture, missing, mode="edge")))
+    width, height = size
+    raw = f"-f rawvideo -pix_fmt rgb24 -s {width}x{height} -r {FRAMES_PER_SECOND} -i -"
+    # H.264 with colours at half resolution is what all browsers play, and needs even sides.
+    encoded = "-vf pad=ceil(iw/2)*2:ceil(ih/2)*2 -c:v libx264 -pix_fmt yuv420p -crf 23"
+    words = f"-y -loglevel error {raw} {encoded} -movflags +faststart -f mp4"
+    command = [find_ffmpeg(), *words.split(), str(path)]
+    with Popen(command, stdin=PIPE, stderr=PIPE) as ffmpeg:
+        assert ffmpeg.stdin is not None
+        assert ffmpeg.stderr is not None
+        try:
+            for picture in pictures:
+                ffmpeg.stdin.write(picture.tobytes())
+            ffmpeg.stdin.close()
+        except BrokenPipeError:
+            pass  # it ended early; what it said follows
+        said = ffmpeg.stderr.read().decode(errors="replace").strip()
+    if ffmpeg.returncode != 0:
+        raise InputError(f"ffmpeg could not write the video: {said or ffmpeg.returncode}")
 
 
 def _write_gif(path: Path, pictures: Iterable[Picture]) -> None:
-    images = (Image.fromarray(picture) for picture in pictures)
-    first = next(images).quantize(GIF_COLOURS)
+    remaining = iter(pictures)
+    first = next(remaining)
+    palette = Image.fromarray(_with_marks(first)).quantize(GIF_COLOURS)
     # One palette and no dithering: what stands still stays equal, and costs no bytes.
-    others = (image.quantize(palette=first, dither=Image.Dither.NONE) for image in images)
-    first.save(
+    images = (
+        Image.fromarray(picture).quantize(palette=palette, dither=Image.Dither.NONE)
+        for picture in chain([first], remaining)
+    )
+    next(images).save(
         path,
         format="GIF",
         save_all=True,
-        append_images=others,
+        append_images=images,
         duration=1000 // FRAMES_PER_SECOND,  # milliseconds
         loop=0,
     )
+
+
+def _with_marks(picture: Picture) -> Picture:
+    """Return `picture` with room below for the colours of success and failure, both of them."""
+    rows = len(picture) // 8 + 1
+    marks = np.full((2 * rows, picture.shape[1], 3), SUCCEEDED_COLOUR, dtype=np.uint8)
+    marks[rows:] = FAILED_COLOUR
+    return np.concatenate([picture, marks])
 
 
 def _counted(film: Film, show_progress: bool) -> Generator[Picture]:

@@ -73,4 +73,9 @@ def library() -> str:
 
 def new_context(width: int, height: int) -> Any:
     """Return a GL context of the first library that works."""
-    return import_module(f"mujoco.{library()}").GLContext(width, height)
+    before = os.environ.get("PYOPENGL_PLATFORM")
+    module = import_module(f"mujoco.{library()}")
+    if before is None:
+        # MuJoCo set it for PyOpenGL, which has read it by now; our children shall choose freely.
+        os.environ.pop("PYOPENGL_PLATFORM", None)
+    return module.GLContext(width, height)
