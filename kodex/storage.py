@@ -52,7 +52,7 @@ def write_model(
         raise InputError(f"{folder} exists already; choose another folder or remove it first")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / CONFIG_FILE).is_file():
         raise InputError(f"{folder} holds something other than a kodex model; it is left alone")
-    arrays = {name: np.ascontiguousarray(array) for name, array in _flat_arrays(stored)}
+    arrays = {name: np.asarray(array, order="C") for name, array in _flat_arrays(stored)}
     payload = save(arrays)
     header = {
         "format": FORMAT,

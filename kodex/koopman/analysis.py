@@ -41,6 +41,11 @@ class Spectrum:
         """How many eigenvalues have a magnitude above 1."""
         return int(np.count_nonzero(self.magnitudes > ABOVE_ONE))
 
+    def growth(self, horizon: int) -> float:
+        """Return what the largest mode is multiplied by from state 1 to state `horizon`."""
+        with np.errstate(over="ignore"):
+            return float(np.power(self.radius, horizon - 1.0))
+
     def histogram(self, bins: int = 20) -> tuple[NDArray[np.int64], Array]:
         """Return counts, (bins,), and edges, (bins + 1,), of the magnitudes from 0 to the top."""
         counts, edges = np.histogram(self.magnitudes, bins=bins, range=(0.0, max(1.0, self.radius)))

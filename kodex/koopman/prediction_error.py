@@ -62,6 +62,12 @@ def errors_by_horizon(
     dynamics: ReferenceDynamics, demonstrations: Sequence[Trajectory]
 ) -> HorizonErrors:
     """Return how the error grows with the number of steps since the start."""
+    for number, trajectory in enumerate(demonstrations):
+        if trajectory.layout != dynamics.layout:
+            raise InputError(
+                f"demonstration {number} names its components unlike the model; "
+                "give demonstrations of the task that it was learned for"
+            )
     trajectories = [trajectory.states for trajectory in demonstrations]
     scale = component_scale(trajectories)
     longest = max(len(states) for states in trajectories)

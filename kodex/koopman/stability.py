@@ -82,6 +82,8 @@ def _sorted(triangular: Array, basis: Array, first: NDArray[np.bool_]) -> tuple[
 
 def _sylvester(left: Array, right: Array, target: Array) -> Array:
     """Return X with left X - X right = target, for `left` and `right` in Schur form."""
+    if target.size == 0:  # nothing stays; LAPACK's wrapper takes no empty matrices
+        return target
     solution, scale, _ = lapack.dtrsyl(left, right, target, isgn=-1)
     return np.asarray(solution / scale)
 
