@@ -6,23 +6,16 @@ differently in a batch of another size. So results are equal bit for bit for any
 any `batch_size` as far as the policy's own results are.
 """
 
-import sys
 from collections.abc import Callable, Collection, Iterator
-from contextlib import ExitStack
-
-import numpy as np
+from importlib.metadata import version
 
 from kodex.demonstrations import TrajectorySet
 from kodex.errors import InputError
 from kodex.interfaces import Policy
+from kodex.rollout.progress_bar import progress_bar
+from kodex.rollout.recording import SIGNALS, Recording
 from kodex.tasks import Simulation, Task
-from kodex.trajectory import Array, Start, Starts, Trajectory
-
-SIGNALS: dict[str, Callable[[Simulation], Array]] = {
-    "observations": Simulation.observation,
-    "qpos": Simulation.qpos,
-    "qvel": Simulation.qvel,
-}
+from kodex.trajectory import Starts
 
 
 def roll_out(
@@ -105,80 +98,41 @@ def _batches(
     horizon: int,
     show_progress: bool,
 ) -> Iterator[TrajectorySet]:
-    with ExitStack() as stack:
-        advance = _progress_bar(stack, task, len(starts), horizon, show_progress)
+    title, total = f"{task.title}: {len(starts)} episodes", len(starts) * (horizon - 1)
+    with progress_bar(title, total, wanted=show_progress) as advance:
         simulation: Simulation | None = None
         for first in range(0, len(starts), batch_size):
             batch = starts[first : first + batch_size]
             if simulation is None or simulation.episodes != len(batch):
                 simulation = task.simulation(len(batch), threads)
-            yield TrajectorySet(_run(simulation, policy, batch, record, horizon, advance))
+            simulation.reset(batch)
+            recording = Recording(simulation, horizon, record)
+            _run(simulation, policy, recording, horizon, advance)
+            yield TrajectorySet(recording.trajectories(batch, _provenance(task, policy)))
 
 
 def _run(
     simulation: Simulation,
     policy: Policy,
-    starts: Starts,
-    record: Collection[str],
+    recording: Recording,
     horizon: int,
     advance: Callable[[int], None],
-) -> list[Trajectory]:
-    """Return the trajectories of one batch."""
-    task, episodes = simulation.task, len(starts)
-    states = np.zeros((episodes, horizon, task.layout.size))
-    actions = np.zeros((episodes, horizon - 1, task.action_size))
-    progress = np.zeros((episodes, horizon))
-    rewards = np.zeros((episodes, horizon - 1))
-    signals: dict[str, list[Array]] = {name: [] for name in record}
-    lengths = np.full(episodes, horizon)
-
-    simulation.reset(starts)
+) -> None:
+    """Let `policy` act until the horizon: this is the loop."""
+    state = recording.note_state(0)
     memory = None
-    for step in range(horizon):
-        states[:, step] = simulation.state()
-        progress[:, step] = simulation.progress()
-        for name, rows in signals.items():
-            rows.append(SIGNALS[name](simulation))
-        if step == horizon - 1:
-            break
-        seen = states[:, step].copy() if policy.sees == "state" else simulation.observation()
+    for step in range(horizon - 1):
+        seen = state if policy.sees == "state" else simulation.observation()
         if step == 0:
             memory = policy.begin(seen)
-        chosen, memory = policy.step(memory, seen)
-        alive = simulation.alive
-        chosen = np.asarray(chosen, dtype=np.float64)
-        simulation.step(chosen)
-        actions[:, step] = np.clip(chosen, -1.0, 1.0)
-        rewards[:, step] = simulation.reward()
-        lengths[alive & ~simulation.alive] = step + 1
-        advance(episodes)
-
-    stacked = {name: np.stack(rows, axis=1) for name, rows in signals.items()}
-    provenance = _provenance(task, policy)
-    failures = simulation.failures
-
-    def cut(episode: int, start: Start) -> Trajectory:
-        length = int(lengths[episode])
-        failure = failures[episode]
-        return Trajectory(
-            layout=task.layout,
-            states=states[episode, :length].copy(),
-            actions=actions[episode, : length - 1].copy(),
-            progress=progress[episode, :length].copy(),
-            rewards=rewards[episode, : length - 1].copy(),
-            start=start,
-            succeeded=failure is None and bool(task.succeeded(progress[episode])),
-            failure=failure,
-            signals={name: rows[episode, :length].copy() for name, rows in stacked.items()},
-            provenance=provenance,
-        )
-
-    return [cut(episode, start) for episode, start in enumerate(starts)]
+        actions, memory = policy.step(memory, seen)
+        simulation.step(actions)
+        recording.note_action(step, actions)
+        state = recording.note_state(step + 1)
+        advance(simulation.episodes)
 
 
 def _provenance(task: Task, policy: Policy) -> dict[str, str]:
-    from importlib.metadata import version
-
     return {
         "task": task.name,
         "variation": task.variation or "none",
@@ -186,17 +140,3 @@ def _provenance(task: Task, policy: Policy) -> dict[str, str]:
         "mujoco": version("mujoco"),
         "gymnasium-robotics": version("gymnasium-robotics"),
     }
-
-
-def _progress_bar(
-    stack: ExitStack, task: Task, episodes: int, horizon: int, wanted: bool
-) -> Callable[[int], None]:
-    """Return what to call after each step, with the number of episodes that took it."""
-    if not (wanted and sys.stderr.isatty()):
-        return lambda stepped: None
-    from rich.console import Console
-    from rich.progress import Progress
-
-    bar = stack.enter_context(Progress(console=Console(stderr=True), transient=True))
-    row = bar.add_task(f"{task.title}: {episodes} episodes", total=episodes * (horizon - 1))
-    return lambda stepped: bar.update(row, advance=stepped)

@@ -15,6 +15,7 @@ import mujoco
 import numpy as np
 
 from kodex.errors import InputError, MissingFeatureError
+from kodex.trajectory import Array
 
 ASSETS_VERSION = "1.4.2"  # of gymnasium-robotics: another one may move a body and so the results
 SUBSTEPS = 5  # of 2 ms: the experts were trained at 100 actions a second
@@ -79,6 +80,6 @@ def xyz(prefix: str) -> tuple[str, str, str]:
     return (f"{prefix}_x", f"{prefix}_y", f"{prefix}_z")
 
 
-def distance(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+def distance(one: Array, other: Array) -> Array:
     """Return Euclidean distances, (..., 3), (..., 3) -> (...)."""
     return np.asarray(np.sqrt(np.sum(np.square(one - other), axis=-1)))

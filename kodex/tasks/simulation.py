@@ -118,6 +118,10 @@ class Simulation:
         """Return MuJoCo's velocities, (episodes, nv)."""
         return self._physics.qvel.copy()
 
+    def time(self) -> Array:
+        """Return the seconds since each episode began, (episodes,)."""
+        return np.array(self._batch.bind("time"))
+
     def model_of(self, episode: int) -> mujoco.MjModel:
         """Return a copy of the model that `episode` runs on, with its start placed in it."""
         return self._batch.get_model(episode)
