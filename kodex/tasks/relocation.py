@@ -131,5 +131,5 @@ TASK = Task(
             lambda model: adroit.set_mass(model, ("forearm",), 5.0),
         ),
     },
-    camera=Camera(lookat=(0.0, -0.08, 0.15), distance=0.95, azimuth=40.0, elevation=-28.0),
+    camera=Camera(lookat=(0.0, -0.06, 0.18), distance=0.95, azimuth=40.0, elevation=-26.0),
 )

@@ -157,5 +157,5 @@ TASK = Task(
             lambda model: adroit.set_mass(model, ("forearm",), 8.0),
         ),
     },
-    camera=Camera(lookat=(-0.02, -0.14, 0.14), distance=0.82, azimuth=32.0, elevation=-22.0),
+    camera=Camera(lookat=(-0.03, -0.12, 0.16), distance=0.84, azimuth=32.0, elevation=-20.0),
 )
