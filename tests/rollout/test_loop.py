@@ -179,7 +179,7 @@ def test_doing_nothing_almost_never_succeeds(name):
     position tilts it. Measured as below with `count` = 300 and 1,000, `seed=1`.
     """
     a_task = task(name)
-    count = 40 if name == "reorientation" else 6
+    count = 20 if name == "reorientation" else 3
     idle = RecordedActions(np.zeros((count, a_task.horizon - 1, a_task.action_size)))
     rollouts = roll_out(a_task, idle, a_task.starts("in", count=count, seed=1))
     rate = np.mean([rollout.succeeded for rollout in rollouts])

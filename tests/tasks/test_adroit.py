@@ -21,7 +21,7 @@ def test_the_models_are_of_the_version_that_the_project_pins():
 
 def test_models_of_another_version_are_refused_with_the_remedy(monkeypatch):
     monkeypatch.setattr(adroit, "ASSETS_VERSION", "1.2.0")
-    with pytest.raises(MissingFeatureError, match="pip install gymnasium-robotics==1.2.0"):
+    with pytest.raises(MissingFeatureError, match=r"pip install gymnasium-robotics==1\.2\.0"):
         adroit._compiled.__wrapped__("adroit_door.xml")
 
 
