@@ -1,0 +1,67 @@
+"""DAPG as a whole, in a world whose best policy is known."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from toy_world import HORIZON, play, starts, timid_demonstrations
+
+from kodex.errors import InputError
+from kodex.experts.dapg import DapgLearner, begin, improve
+
+LEARNER = DapgLearner(
+    hidden=(16,), iterations=40, episodes=60, initial_deviation=0.3, demonstration_weight=0.1
+)
+
+
+def trained(learner, seed=0, iterations=40):
+    demonstrations = timid_demonstrations()
+    training, history = begin(learner, demonstrations, seed), []
+    for _ in range(iterations):
+        experience = play(training.explorer(HORIZON), starts(learner.episodes, training.iteration))
+        training, progress = improve(learner, training, experience, demonstrations)
+        history.append(progress)
+    return training, history
+
+
+def mean_return(actor):
+    return play(actor, starts(500, seed=99)).rewards.sum(axis=1).mean()
+
+
+def test_it_finds_the_best_policy_of_a_toy_world():
+    training, _ = trained(LEARNER)
+    cloned = begin(LEARNER, timid_demonstrations(), 0).actor
+    best = 0.0
+    assert mean_return(cloned) < -0.5
+    assert best - mean_return(training.actor) < 0.05
+    assert play(training.actor, starts(500, seed=99)).succeeded.mean() > 0.98
+
+
+def test_every_step_changes_the_policy_by_about_half_the_step_size():
+    _, history = trained(LEARNER, iterations=10)
+    measured = [progress.divergence for progress in history]
+    assert 0.4 * LEARNER.step_size < np.mean(measured) < 0.65 * LEARNER.step_size
+
+
+def test_the_same_seed_repeats_a_run_bit_for_bit_and_another_does_not():
+    first, again = trained(LEARNER, seed=3, iterations=3), trained(LEARNER, seed=3, iterations=3)
+    other = trained(LEARNER, seed=4, iterations=3)
+    assert first[1] == again[1] != other[1]
+    for one, two in zip(first[0].actor.weights, again[0].actor.weights, strict=True):
+        assert np.array_equal(one, two)
+
+
+def test_a_penalty_on_changing_actions_makes_them_change_less():
+    _, free = trained(LEARNER)
+    _, smooth = trained(replace(LEARNER, smoothness=20.0))
+    assert smooth[-1].action_change < 0.7 * free[-1].action_change
+
+
+def test_noise_never_falls_below_its_floor():
+    training, _ = trained(LEARNER)
+    assert np.exp(training.log_deviation).min() >= LEARNER.smallest_deviation * (1 - 1e-12)
+
+
+def test_impossible_settings_are_refused():
+    with pytest.raises(InputError, match="smallest <= initial"):
+        DapgLearner(initial_deviation=0.01)
