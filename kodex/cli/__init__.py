@@ -20,6 +20,7 @@ VERBS: dict[str, tuple[str, str]] = {
     ),
     "render": ("kodex.cli.render:render", "Draw recorded episodes as a video"),
     "doctor": ("kodex.cli.doctor:doctor", "Say what this machine has, and what each gap costs"),
+    "report": ("kodex.cli.report:report", "Write the page about a run from its folder"),
 }
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from kodex.trajectory import Array
 
@@ -25,15 +26,33 @@ SERIES = ("#2b7a9b", "#8a5fb0", "#4f8f4a")
 WIDTH = 4.0  # inches
 DOTS_PER_INCH = 190
 TEXT = 8.0  # points
+BOTTOM = 0.44  # inches, for what x is
 
 
-def panel(height: float, rows: int = 1, columns: int = 1) -> tuple[Figure, list[Axes]]:
-    """Return an empty figure of `rows` x `columns` axes in the look of the house."""
+def panel(
+    height: float,
+    rows: int = 1,
+    *,
+    left: float = 0.62,
+    right: float = 0.14,
+    top: float = 0.45,
+    gap: float = 0.3,
+) -> tuple[Figure, list[Axes]]:
+    """Return an empty figure of `rows` axes in the look of the house; margins are in inches.
+
+    Margins are given because matplotlib's search for them takes as long as all drawing.
+    """
     figure = Figure(figsize=(WIDTH, height), dpi=DOTS_PER_INCH, facecolor="white")
     FigureCanvasAgg(figure)
-    figure.set_layout_engine("constrained", w_pad=0.06, h_pad=0.05, hspace=0.04, wspace=0.06)
-    grid = figure.subplots(rows, columns, squeeze=False)
-    axes = [one for row in grid for one in row]
+    inside = height - top - BOTTOM
+    figure.subplots_adjust(
+        left=left / WIDTH,
+        right=1.0 - right / WIDTH,
+        top=1.0 - top / height,
+        bottom=BOTTOM / height,
+        hspace=gap * rows / (inside - gap * (rows - 1)),  # matplotlib counts in mean axes
+    )
+    axes = [row[0] for row in figure.subplots(rows, 1, squeeze=False)]
     for one in axes:
         _calm(one)
     return figure, axes
@@ -47,19 +66,15 @@ def label(axes: Axes, *, x: str = "", y: str = "", title: str = "") -> None:
         axes.set_title(title, fontsize=TEXT, color=INK, loc="left", pad=4)
 
 
-def legend(axes: Axes, **where: object) -> None:
-    """Name the lines, without a box."""
-    settings = {"fontsize": TEXT - 0.5, "frameon": False, "labelcolor": INK, "handlelength": 1.6}
-    axes.legend(**(settings | where))
-
-
 def shared_legend(figure: Figure, axes: Axes, columns: int) -> None:
     """Name the lines of `axes` once, above all axes of the figure."""
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(
         handles,
         labels,
-        loc="outside upper left",
+        loc="upper left",
+        bbox_to_anchor=(0.02, 1.0),
+        borderaxespad=0.2,
         ncols=columns,
         fontsize=TEXT - 0.5,
         frameon=False,
@@ -92,6 +107,10 @@ def hide_x(axes: Sequence[Axes]) -> None:
 def _calm(axes: Axes) -> None:
     axes.grid(color=FAINT, linewidth=0.6)
     axes.set_axisbelow(True)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(MaxNLocator(5))
+        # Plain numbers: an exponent above the axes would stand in the title's place.
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}".replace("-", "−")))
     axes.tick_params(labelsize=TEXT - 0.5, colors=MUTED, labelcolor=INK, length=2.5, width=0.6)
     for side, spine in axes.spines.items():
         spine.set_visible(side in ("left", "bottom"))

@@ -28,7 +28,7 @@ def reference_plot(
     titles: Sequence[str],  # one a demonstration
 ) -> Figure:
     """Draw a few components of demonstrations (dotted) and of their references (solid)."""
-    figure, all_axes = panel(0.75 + 1.05 * len(names), rows=len(names))
+    figure, all_axes = panel(0.9 + 1.05 * len(names), len(names))
     for column, (axes, name) in enumerate(zip(all_axes, names, strict=True)):
         for colour, states, reference, title in zip(
             SERIES, demonstrated, predicted, titles, strict=False
@@ -44,23 +44,20 @@ def reference_plot(
     return figure
 
 
-def horizon_plot(errors: Sequence[tuple[str, Array]]) -> Figure:
-    """Draw the mean and quantiles of errors by step; each is (name, (episodes, T))."""
-    figure, all_axes = panel(0.6 + 1.5 * len(errors), rows=len(errors))
-    for axes, (name, error) in zip(all_axes, errors, strict=True):
-        steps = np.arange(1, error.shape[1] + 1)
-        low, middle, high = quantiles(error, 0.1, 0.5, 0.9)
-        axes.fill_between(steps, low, high, color=GOOD, alpha=0.22, linewidth=0, label="10 to 90 %")
-        axes.plot(steps, middle, color=GOOD, linewidth=1.6, label="median")
-        axes.plot(steps, _mean(error), color=BAD, linewidth=1.2, linestyle="--", label="mean")
-        if np.nanmax(error) > 100.0 * max(float(np.nanmedian(error)), 1e-300):
-            axes.set_yscale("log")  # an exploding reference would press all else to the floor
-        else:
-            axes.set_ylim(bottom=0.0)
-        label(axes, title=name)
-    hide_x(all_axes[:-1])
-    label(all_axes[-1], x="step", title=errors[-1][0])
-    shared_legend(figure, all_axes[0], columns=3)
+def horizon_plot(error: Array, name: str) -> Figure:
+    """Draw the mean and quantiles of errors by step, (episodes, T)."""
+    figure, (axes,) = panel(2.7, top=0.5)
+    steps = np.arange(1, error.shape[1] + 1)
+    low, middle, high = quantiles(error, 0.1, 0.5, 0.9)
+    axes.fill_between(steps, low, high, color=GOOD, alpha=0.22, linewidth=0, label="10 to 90 %")
+    axes.plot(steps, middle, color=GOOD, linewidth=1.6, label="median")
+    axes.plot(steps, _mean(error), color=BAD, linewidth=1.2, linestyle="--", label="mean")
+    if np.nanmax(error) > 100.0 * max(float(np.nanmedian(error)), 1e-300):
+        axes.set_yscale("log")  # an exploding reference would press all else to the floor
+    else:
+        axes.set_ylim(bottom=0.0)
+    label(axes, x="step", title=name)
+    shared_legend(figure, axes, columns=3)
     return figure
 
 

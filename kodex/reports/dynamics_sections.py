@@ -15,6 +15,7 @@ from kodex.reports.learned import Predictions, moving_components
 from kodex.reports.run_folder import Run
 from kodex.reports.section import Picture, Section, absent, paragraph
 from kodex.reports.spectrum import affordable_spectrum
+from kodex.trajectory import Array
 
 COMPONENTS_SHOWN = 3
 
@@ -38,7 +39,15 @@ def reference_section(run: Run) -> Section:
         f"From the first state of each of {len(run.validation)} demonstrations that were not "
         "learned from, the dynamics run ahead to the end without looking again."
     )
-    return Section(heading, (paragraph(sentence),), (*pictures, _horizon_picture(predictions)))
+    pictures += [
+        _horizon_picture(error, name, word)
+        for name, word, error in (
+            ("error_joints", "joints", predictions.robot_error),
+            ("error_object", "object", predictions.object_error),
+        )
+        if np.isfinite(error).any()
+    ]
+    return Section(heading, (paragraph(sentence),), tuple(pictures))
 
 
 def spectrum_section(run: Run) -> Section:
@@ -96,21 +105,15 @@ def _reference_picture(
     )
 
 
-def _horizon_picture(predictions: Predictions) -> Picture:
-    errors = [
-        (name, error)
-        for name, error in (
-            ("joints: mean absolute error", predictions.robot_error),
-            ("object: mean absolute error, all components", predictions.object_error),
-        )
-        if np.isfinite(error).any()
-    ]
+def _horizon_picture(error: Array, name: str, word: str) -> Picture:
+    last = error[:, -1][np.isfinite(error[:, -1])]
+    end = f", {np.median(last):.2g} at the end" if len(last) else ""
     return Picture.of(
-        "error_by_horizon",
-        horizon_plot(errors),
-        alternative="Error of the reference by step, for joints and object",
-        caption="How far the reference strays as it looks further ahead: if it climbs steeply at "
-        "the end, a longer task would be out of reach.",
+        name,
+        horizon_plot(error, f"{word}: mean absolute error"),
+        alternative=f"Error of the reference by step for the {word}{end}",
+        caption=f"How far the reference for the {word} strays as it looks further ahead: a steep "
+        "climb at the end would put a longer task out of reach.",
     )
 
 

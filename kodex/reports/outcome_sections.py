@@ -18,7 +18,7 @@ def video_section(run: Run) -> Section:
     """Show the video, or say why there is none."""
     heading = "Watch it"
     if run.video is None:
-        sentence = "There is no video in this run: rendering needs GL, and kodex doctor says how."
+        sentence = "This run has no video: drawing one needs GL, which kodex doctor looks for."
         return Section(heading, (absent(sentence),))
     content = run.video.read_bytes()
     if len(content) > LARGEST_VIDEO:
@@ -58,7 +58,7 @@ def success_section(run: Run) -> Section:
     ]
     if not np.isfinite(outcomes.progress).any():
         missing = absent("The rollouts do not record their progress over time.")
-        return Section("How well it does", (_comparison(run),), tuple(pictures), (missing,))
+        return Section("How well it does", (_comparison(run),), tuple(pictures), after=(missing,))
     pictures.append(
         Picture.of(
             "progress",
@@ -78,11 +78,11 @@ def failure_section(run: Run) -> Section:
     if failed == 0:
         return Section(heading, (paragraph(f"None of {len(outcomes)} episodes failed."),))
     sentence = paragraph(f"{failed} of {len(outcomes)} episodes failed.")
-    listing = (element("h3", "The worst failures"), _worst_table(run))
+    listing = (_worst_table(run),)
     chosen = outcomes.telling_dimensions(3)
     if not chosen:
         missing = absent("The rollouts do not record where they started.")
-        return Section(heading, (sentence, missing), after=listing)
+        return Section(heading, (sentence, missing), beside=listing)
     names = ", ".join(outcomes.start_names[place] for place in chosen)
     picture = Picture.of(
         "starts",
@@ -114,14 +114,23 @@ def _comparison(run: Run) -> Markup:
 def _worst_table(run: Run) -> Markup:
     outcomes = run.outcomes
     final, broke_off = outcomes.final_progress, any(outcomes.failures)
-    header = ("start", *outcomes.start_names, "progress at the end")
+    header = ("start", *outcomes.start_names, "at the end")
+    caption = (
+        "Each start by its place in the draw, with its numbers; at the end stands the "
+        f"{wording.progress_name(run.results.task)}. kodex compare and kodex render show more."
+    )
     rows = [
         (
             f"#{outcomes.indices[place]}",
-            *(wording.number(value) for value in outcomes.starts[place]),
-            wording.number(final[place]),
+            *(wording.decimal(value) for value in outcomes.starts[place]),
+            wording.decimal(final[place]),
             *((outcomes.failures[place] or "",) if broke_off else ()),
         )
         for place in outcomes.worst(WORST_SHOWN)
     ]
-    return table((*header, "broke off") if broke_off else header, rows)
+    return element(
+        "figure",
+        element("h3", "The worst failures"),
+        table((*header, "broke off") if broke_off else header, rows),
+        element("figcaption", caption),
+    )

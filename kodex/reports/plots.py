@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 
 from kodex.reports.drawing import (
     BAD,
-    FAINT,
     GOOD,
     INK,
     MUTED,
@@ -27,7 +26,13 @@ FAILURES_DRAWN = 60  # more lines than that are a stain
 
 def success_plot(rows: Sequence[tuple[str, Rate, bool]]) -> Figure:
     """Draw each (name, rate, is the main one) as a dot on its 95 % interval."""
-    figure, (axes,) = panel(0.75 + 0.34 * len(rows))
+    names = [_shortened(name) for name, _, _ in reversed(rows)]
+    figure, (axes,) = panel(
+        0.6 + 0.36 * len(rows),
+        left=0.2 + 0.062 * max(map(len, names)),
+        right=0.55,
+        top=0.1,
+    )
     lowest = min(rate.low for _, rate, _ in rows)
     for height, (_, rate, main) in enumerate(reversed(rows)):
         colour = GOOD if main else MUTED
@@ -43,7 +48,7 @@ def success_plot(rows: Sequence[tuple[str, Rate, bool]]) -> Figure:
             color=INK,
             fontweight="bold" if main else "normal",
         )
-    axes.set_yticks(range(len(rows)), [_shortened(name) for name, _, _ in reversed(rows)])
+    axes.set_yticks(range(len(rows)), names)
     axes.set_ylim(-0.6, len(rows) - 0.4)
     # The axis begins at zero unless everything is good, when the last per cents are what counts.
     axes.set_xlim(0.0 if lowest < 0.6 else np.floor(lowest * 20.0 - 0.5) * 5.0, 100.5)
@@ -66,11 +71,11 @@ def progress_plot(
     if len(good):
         low, middle, high = quantiles(good, 0.05, 0.5, 0.95)
         axes.fill_between(steps, low, high, color=GOOD, alpha=0.25, linewidth=0)
-        axes.plot(steps, middle, color=GOOD, linewidth=1.8, label="succeeded (median, 90 %)")
+        axes.plot(steps, middle, color=GOOD, linewidth=1.8, label="succeeded: median, 90 %")
     if expert is not None and np.isfinite(expert.progress).any():
         (middle,) = quantiles(expert.progress, 0.5)
         steps = np.arange(1, len(middle) + 1)
-        axes.plot(steps, middle, color=INK, linewidth=1.2, linestyle=":", label="expert (median)")
+        axes.plot(steps, middle, color=INK, linewidth=1.2, linestyle=":", label="expert")
     label(axes, x="step", y=name)
     shared_legend(figure, axes, columns=3)
     return figure
@@ -87,7 +92,7 @@ def start_plot(outcomes: Outcomes) -> Figure:
         shared_legend(figure, axes, columns=2)
         return figure
     pairs = list(combinations(chosen, 2))
-    figure, all_axes = panel(3.0 if len(pairs) == 1 else 1.9 * len(pairs), rows=len(pairs))
+    figure, all_axes = panel(3.0 if len(pairs) == 1 else 1.85 * len(pairs), len(pairs), gap=0.42)
     for axes, (across, up) in zip(all_axes, pairs, strict=True):
         _scatter(axes, outcomes, values[:, across], values[:, up])
         label(axes, x=names[across], y=names[up])
@@ -102,7 +107,6 @@ def _scatter(axes: Axes, outcomes: Outcomes, across: np.ndarray, up: np.ndarray)
     axes.scatter(across[bad], up[bad], s=22.0, color=BAD, marker="x", linewidths=1.1)
     axes.collections[0].set_label(f"succeeded ({good.sum()})")
     axes.collections[1].set_label(f"failed ({bad.sum()})")
-    axes.grid(color=FAINT)
 
 
 def _shortened(name: str, length: int = 26) -> str:

@@ -12,10 +12,11 @@ from kodex.storage import new_file
 def write_report(run_folder: str | Path) -> Path:
     """Write `plots/*.png` and `report.html` into the run folder; return the page's path."""
     run = read_run(run_folder)
+    did = (success_section(run), failure_section(run))
+    video = video_section(run)
     sections = (
-        video_section(run),
-        success_section(run),
-        failure_section(run),
+        # A video is what people want to see first; that there is none is not.
+        *((video, *did) if run.video is not None else (*did, video)),
         reference_section(run),
         spectrum_section(run),
         numbers_section(run.results),

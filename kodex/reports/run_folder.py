@@ -2,6 +2,7 @@
 
 from collections import deque
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from kodex.demonstrations import TrajectorySet, stream
@@ -13,6 +14,7 @@ from kodex.reports.results import Results, read_results
 
 RESULTS, DEMONSTRATIONS, ROLLOUTS = "results.json", "demonstrations.h5", "rollouts.h5"
 POLICY, EXPERT, VIDEO = "policy", "expert.h5", "video.mp4"
+EXPERT_EPISODES = 200  # for the median of its progress; more would not change the picture
 VALIDATION = 50  # demonstrations looked at, if the results do not say how many were held out
 
 
@@ -52,7 +54,7 @@ def read_run(folder: str | Path) -> Run:
         validation=_last(folder / DEMONSTRATIONS, results.validation or VALIDATION),
         policy=load(folder / POLICY),
         outcomes=outcomes,
-        expert=Outcomes.of(stream(expert)) if expert.is_file() else None,
+        expert=Outcomes.of(islice(stream(expert), EXPERT_EPISODES)) if expert.is_file() else None,
         video=video if video.is_file() else None,
     )
 

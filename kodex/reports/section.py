@@ -23,8 +23,7 @@ class Picture:
     @classmethod
     def of(cls, name: str, figure: Figure, *, alternative: str, caption: str) -> Self:
         """Return the picture of `figure`."""
-        width, height = (round(figure.dpi * inches) for inches in figure.get_size_inches())
-        return cls(name, png(figure), (width, height), alternative, caption)
+        return cls(name, png(figure), figure.canvas.get_width_height(), alternative, caption)
 
     def shown(self) -> Markup:
         """Return the picture as a part of the page; nothing is left outside of it."""
@@ -46,16 +45,17 @@ class Section:
     heading: str
     before: tuple[Markup, ...] = ()
     pictures: tuple[Picture, ...] = ()
+    beside: tuple[Markup, ...] = ()  # in the grid of the pictures, after them
     after: tuple[Markup, ...] = ()
 
     def shown(self) -> Markup:
         """Return the section as a part of the page."""
-        figures = element("div", *(one.shown() for one in self.pictures), class_="figures")
+        grid = (*(picture.shown() for picture in self.pictures), *self.beside)
         return element(
             "section",
             element("h2", self.heading),
             *self.before,
-            *((figures,) if self.pictures else ()),
+            *((element("div", *grid, class_="figures"),) if grid else ()),
             *self.after,
         )
 

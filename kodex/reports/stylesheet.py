@@ -32,12 +32,15 @@ section > p { color: var(--soft); margin: 0 0 1rem; }
   font-variant-numeric: tabular-nums; line-height: 1.3; }
 .card .note { color: var(--soft); font-size: 0.82rem; line-height: 1.4; }
 .card.main { background: var(--accent-soft); border-color: transparent; }
-.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr));
+.figures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 24rem), 1fr));
   gap: 0.9rem; align-items: start; }
 figure { margin: 0; background: var(--surface); border: 1px solid var(--line);
   border-radius: 12px; padding: 0.9rem 0.9rem 1rem; min-width: 0; }
 figure img { display: block; width: 100%; height: auto; max-width: 34rem; margin: 0 auto; }
 video { display: block; width: 100%; max-height: 70vh; border-radius: 8px; background: #000; }
+figure .scroll { border: 0; border-radius: 0; margin: 0.3rem 0 0; }
+figure th, figure td { padding: 0.34rem 0.6rem; }
+figure h3 { margin: 0.2rem 0.6rem 0; }
 figcaption { color: var(--soft); font-size: 0.9rem; line-height: 1.45; margin: 0.7rem 0.25rem 0; }
 /* Pictures are drawn on white. Turned inside out and laid as light on the dark surface, the
    white vanishes and colours keep their hue. */

@@ -1,5 +1,7 @@
 """Results in plain words, for somebody who has not read the paper."""
 
+import math
+
 from kodex.reports.results import Rate, Results
 
 # task -> (what was done, what its progress measures)
@@ -30,14 +32,20 @@ def percent(rate: float) -> str:
 
 def seconds(value: float) -> str:
     """Return a duration as a person would say it."""
-    if value < 60.0:
-        return f"{value:.2f} s" if value < 10.0 else f"{value:.0f} s"
-    return f"{int(value // 60)} min {int(value % 60)} s"
+    if value < 10.0:
+        return f"{value:.2f} s"
+    minutes, rest = divmod(round(value), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 def number(value: float) -> str:
     """Return a measured number with three digits."""
     return f"{value:.3g}"
+
+
+def decimal(value: float) -> str:
+    """Return a number in the column of a table."""
+    return f"{value:.3f}".replace("-", "−") if math.isfinite(value) else "–"
 
 
 def progress_name(task: str) -> str:
