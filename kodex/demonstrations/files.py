@@ -6,9 +6,11 @@ The file's own attributes are its header: `format`, `version`, `kodex` (the vers
 under checksums; nothing in a file is ever executed.
 """
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any, Self
@@ -31,6 +33,7 @@ from kodex.trajectory import StateLayout, Trajectory
 
 FORMAT = "kodex-trajectories"
 VERSION = 1
+DISK = "the disk may be full"
 
 
 @dataclass(frozen=True)
@@ -64,34 +67,16 @@ class Writer:
     ) -> None:
         self._path = Path(path)
         self._layout = layout
-        self._header = {
-            "layout": {"robot": layout.robot, "object": layout.object},
-            "provenance": dict(provenance or {}),
-        }
-        self._replace = replace
+        self._fresh = _fresh_file(self._path, layout, dict(provenance or {}), replace)
         self._count = 0
-        self._closing = ExitStack()
 
     def __enter__(self) -> Self:
-        from kodex import __version__  # here, so that `kodex` may import this module
-
-        if self._path.exists() and not self._replace:
-            raise InputError(f"{self._path} exists already; choose another name or remove it")
-        header = {field: as_json(field, content) for field, content in self._header.items()}
-        with ExitStack() as opening:
-            fresh = opening.enter_context(new_file(self._path))
-            # The newest file structures carry checksums, so damage does not go unseen.
-            self._file = opening.enter_context(h5py.File(fresh, "w", libver="latest"))
-            self._file.attrs.update(
-                {"format": FORMAT, "version": VERSION, "kodex": __version__, **header}
-            )
-            self._episodes = self._file.create_group("episodes")
-            self._closing = opening.pop_all()
+        self._episodes = self._fresh.__enter__()["episodes"]
         return self
 
     def add(self, trajectory: Trajectory) -> None:
         """Write one episode."""
-        with _naming(f"{self._path}: cannot write episode {self._count}"):
+        with _naming(f"{self._path}: cannot write episode {self._count}", trouble=DISK):
             if trajectory.layout != self._layout:
                 raise InputError(f"it {layout_difference(trajectory.layout, self._layout)}")
             write_episode(self._episodes.create_group(_name(self._count)), trajectory)
@@ -108,9 +93,7 @@ class Writer:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if error is None:
-            self._file.attrs["episodes"] = self._count
-        self._closing.__exit__(kind, error, traceback)
+        self._fresh.__exit__(kind, error, traceback)
 
 
 def write(
@@ -155,6 +138,41 @@ def read_header(path: str | Path) -> Header:
             kodex=str(file.attrs["kodex"]),
             provenance=MappingProxyType(dict(from_json(file.attrs, "provenance"))),
         )
+
+
+@contextmanager
+def _fresh_file(
+    path: Path, layout: StateLayout, provenance: dict[str, Any], replace: bool
+) -> Iterator[h5py.File]:
+    """Yield an HDF5 file with a header; it becomes `path` if the block ends well."""
+    from kodex import __version__  # here, so that `kodex` may import this module
+
+    if path.exists() and not replace:
+        raise InputError(f"{path} exists already; choose another name or remove it")
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "kodex": __version__,
+        "layout": as_json("layout", {"robot": layout.robot, "object": layout.object}),
+        "provenance": as_json("provenance", provenance),
+    }
+    finishing = partial(_naming, f"{path}: cannot be written", trouble=DISK)
+    with new_file(path) as fresh:
+        # The newest file structures carry checksums, so damage does not go unseen. Without a cache
+        # of chunks a full disk is an error at once; with one, HDF5 hides it and later crashes.
+        file = h5py.File(fresh, "w", libver="latest", rdcc_nbytes=0)
+        try:
+            with finishing():
+                file.attrs.update(header)
+                file.create_group("episodes")
+            yield file
+            with finishing():
+                file.attrs["episodes"] = len(file["episodes"])
+                file.close()
+        except BaseException:
+            with suppress(*DAMAGE):  # the file is thrown away, so is the reason it does not close
+                file.close()
+            raise
 
 
 def _episodes(path: str | Path, header: Header) -> Iterator[Trajectory]:
@@ -213,11 +231,14 @@ def _reason(error: OSError) -> str:
 
 
 @contextmanager
-def _naming(place: str) -> Iterator[None]:
+def _naming(place: str, *, trouble: str = "it is damaged") -> Iterator[None]:
     """Put `place` before whatever goes wrong inside, in one sentence."""
     try:
         yield
     except InputError as error:
         raise InputError(f"{place}: {error}") from None
     except DAMAGE as error:
-        raise InputError(f"{place}: it is damaged ({error})") from None
+        words = (
+            os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
+        )
+        raise InputError(f"{place}: {trouble} ({words})") from None

@@ -2,6 +2,8 @@
 
 import dataclasses
 import json
+import subprocess
+import sys
 
 import h5py
 import numpy as np
@@ -113,8 +115,8 @@ def test_an_existing_file_is_kept_unless_it_may_be_replaced(tmp_path):
     assert len(read(write(path, numbered(2), replace=True))) == 2
 
 
-@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
-def test_an_interrupted_write_leaves_nothing_behind(tmp_path, error):
+@pytest.mark.parametrize("error", [RuntimeError, OSError, KeyboardInterrupt])
+def test_an_interrupted_write_leaves_nothing_behind_and_does_not_hide_why(tmp_path, error):
     with pytest.raises(error), Writer(tmp_path / "a.h5", LAYOUT) as writer:
         writer.add(full_trajectory())
         raise error
@@ -165,6 +167,31 @@ def test_a_folder_that_cannot_be_written_to_is_refused(tmp_path):
     (tmp_path / "a_file").write_text("")
     with pytest.raises(InputError, match="cannot write to"):
         write(tmp_path / "a_file" / "a.h5", numbered(1))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits on the size of a file are POSIX's")
+@pytest.mark.parametrize("limit", [100, 300_000])
+def test_a_full_disk_is_one_sentence_and_leaves_nothing_behind(tmp_path, limit):
+    # In a process of its own: the limit stays, and a crash of HDF5 would take pytest with it.
+    program = f"""
+import resource
+import numpy as np
+from kodex.demonstrations import TrajectorySet, write
+from kodex.trajectory import StateLayout, Trajectory
+layout = StateLayout(("a",), ("b",))
+large = TrajectorySet([Trajectory(layout, np.ones((1000, 2)))] * 20)
+resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, resource.RLIM_INFINITY))
+try:
+    write({str(tmp_path / "a.h5")!r}, large)
+except ValueError as error:
+    print(type(error).__name__, error)
+"""
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert answer.stdout.startswith(f"InputError {tmp_path / 'a.h5'}: cannot")
+    assert "the disk may be full (File too large)" in answer.stdout
+    assert answer.stdout.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
 
 
 # Damage
