@@ -1,16 +1,16 @@
-"""What `results.json` says, read with suspicion: it may be old, cut short or from a stranger."""
+"""What `results.json` says, as typed numbers; a part that is missing or odd is found here.
 
-import json
+`kodex.evaluation` checks that it is a results file; it may still be cut short or from a stranger.
+"""
+
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kodex import evaluation
 from kodex.errors import InputError
-
-FORMAT = "kodex-results"
-VERSION = 1
 
 
 @dataclass(frozen=True)
@@ -55,17 +55,7 @@ class Results:
 
 def read_results(path: Path) -> Results:
     """Return the checked content of `path`."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise InputError(f"{path} is damaged: {error}; run kodex run again") from None
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise InputError(f"{path} was not written by kodex: its format is not {FORMAT!r}")
-    version = content.get("version")
-    if not isinstance(version, int) or version > VERSION:
-        raise InputError(
-            f"{path} has version {version}; this kodex reads up to {VERSION}: upgrade kodex"
-        )
+    content = evaluation.read_results(path)
     try:
         return _results(content)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:

@@ -171,8 +171,8 @@ def test_without_video_and_expert_the_page_says_so(tmp_path):
 
 
 def test_a_results_file_with_no_more_than_must_be_there_is_enough(tmp_path):
-    needed = ("format", "version", "task", "recipe", "success")
-    results = {name: RESULTS[name] for name in needed}
+    needed = ("format", "version", "task", "recipe", "success", "imitation_error")
+    results = {name: RESULTS[name] for name in needed} | {"imitation_error": None}
     text = page_of(write_synthetic_run(tmp_path / "run", results=results)).text
     assert "91.2 %" in text
     assert "Nothing more was measured." in text
@@ -264,7 +264,7 @@ def test_a_run_that_was_cut_off_is_refused_in_one_sentence_and_keeps_its_page(fr
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"format": "another"}, "not written by kodex"),
+        ({"format": "another"}, "not a results file"),
         ({"version": 99}, "upgrade kodex"),
         ({"success": {"rate": 0.5}}, "incomplete"),
         ({"success": {"rate": "much", "low": 0, "high": 1, "instances": 3}}, "incomplete"),
