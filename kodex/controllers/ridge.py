@@ -2,16 +2,18 @@
 
 Actions are set-points of position servos, so they are almost affine in (q, q_next - q). What is
 left over is gravity and inertia, which products of nearby joints describe well. Which products,
-and how much ridge, is decided on held-out demonstrations. All of that needs only second moments,
-which add: the moments of the part learned from and of the part held out are those of everything.
+and how much ridge, is decided on held-out demonstrations, seen with displaced joints as they will
+be when tracking (`kodex.controllers.disturbance`). All of that needs only second moments, which
+add: the moments of the part learned from and of the part held out are those of everything.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from kodex.controllers.disturbance import disturbed, own_gains
 from kodex.controllers.joint_features import FAMILIES, JointFeatures
 from kodex.controllers.joints import check_joints
 from kodex.controllers.transitions import Transitions, hold_out
@@ -85,14 +87,17 @@ class RidgeControllerLearner:
     families: tuple[str, ...] = ("affine", "own", "neighbours")
     ridges: tuple[float, ...] = tuple(10.0**power for power in range(-8, 1))
     limit: float = 4.0  # standard deviations after which products stop growing
+    disturbance: float = 0.7  # of the joints learned from, in typical moves; 0: as demonstrated
     held_out: float = 0.2  # of the demonstrations, if none are given to validate with
-    seed: int = 0  # of the draw of those
+    seed: int = 0  # of the draw of those, and of the disturbance
 
     def __post_init__(self) -> None:
         if not self.families or not set(self.families) <= set(FAMILIES):
             raise InputError(f"families are some of {list(FAMILIES)}; found {self.families}")
         if not self.ridges or min(self.ridges) <= 0.0:
             raise InputError(f"ridges must be greater than 0; found {self.ridges}")
+        if self.disturbance < 0.0:
+            raise InputError(f"disturbance must be 0 or more; found {self.disturbance}")
 
     def fit(
         self, demonstrations: Sequence[Trajectory], validation: Sequence[Trajectory] | None = None
@@ -105,17 +110,17 @@ class RidgeControllerLearner:
         everything = Transitions.of(demonstrations)
         widest = max(self.families, key=list(FAMILIES).index)
         features = JointFeatures.standardising(everything, widest, self.limit)
+        moments_of = self._moments(everything, features)
         if validation is not None:
-            moments = Moments.of(everything, features)
-            judge = Moments.of(Transitions.of(validation), features)
+            moments, judge = moments_of(everything), moments_of(Transitions.of(validation))
             family, ridge = self._choose(features, moments, judge)
         elif len(demonstrations) > 1:
             parts = hold_out(demonstrations, self.held_out, self.seed)
-            learn, judge = (Moments.of(Transitions.of(part), features) for part in parts)
+            learn, judge = (moments_of(Transitions.of(part)) for part in parts)
             moments = learn + judge
             family, ridge = self._choose(features, learn, judge)
         else:
-            moments = Moments.of(everything, features)
+            moments = moments_of(everything)
             family = self.families[0]
             ridge = self.ridges[0] if len(self.ridges) == 1 else CAUTIOUS_RIDGE
         features = features.narrowed(family)
@@ -126,6 +131,17 @@ class RidgeControllerLearner:
             intercept=solution[0],
             family=family,
             ridge=ridge,
+        )
+
+    def _moments(
+        self, everything: Transitions, features: JointFeatures
+    ) -> "Callable[[Transitions], Moments]":
+        one_servo_a_joint = everything.actions.shape == everything.current.shape
+        if self.disturbance == 0.0 or not one_servo_a_joint:
+            return lambda part: Moments.of(part, features)
+        gains = own_gains(everything)
+        return lambda part: Moments.of(
+            disturbed(part, gains, self.disturbance, self.seed), features
         )
 
     def _choose(
