@@ -73,8 +73,11 @@ class Simulation:
         for episode in which:
             self._failures[episode] = None
 
-    def step(self, actions: Array) -> None:
-        """Apply `actions`, (episodes, action_size) clipped to [-1, 1], for 10 ms."""
+    def step(self, actions: Array, physics_steps: int = SUBSTEPS) -> None:
+        """Apply `actions`, (episodes, action_size) clipped to [-1, 1], for 10 ms.
+
+        Fewer `physics_steps` of 2 ms let a controller act more often than once an action.
+        """
         actions = np.asarray(actions, dtype=np.float64)
         expected = (self.episodes, self.task.action_size)
         if actions.shape != expected:
@@ -85,7 +88,7 @@ class Simulation:
         control = self._middle + np.clip(actions, -1.0, 1.0) * self._half_range
         self._control[self._alive] = control[self._alive]
         try:
-            self._batch.step(ids=self._alive, nstep=SUBSTEPS)
+            self._batch.step(ids=self._alive, nstep=physics_steps)
         except SimulationError as error:
             for episode in error.ids:
                 self._fail(int(episode), f"MuJoCo stopped: {self._batch.error(int(episode))}")

@@ -1,0 +1,108 @@
+"""Following given joints in simulation: how well a controller tracks, without any reference model.
+
+It also gives the pd controller what it asks for: the servos of a task's model, and a simulation to
+try its leads in.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from kodex.controllers import Servos
+from kodex.demonstrations import TrajectorySet
+from kodex.errors import InputError
+from kodex.interfaces import Controller
+from kodex.rollout.loop import roll_out
+from kodex.tasks import Task
+from kodex.trajectory import Array, Starts, Trajectory
+
+
+@dataclass(frozen=True, eq=False)
+class GivenJoints:
+    """A policy that lets a controller follow `joints`, (episodes, steps, n_robot)."""
+
+    sees: ClassVar[Literal["state", "observation"]] = "state"
+
+    controller: Controller
+    joints: Array
+
+    def begin(self, first: Array) -> int:
+        """Return the step to begin with."""
+        return 0
+
+    def step(self, memory: int, seen: Array) -> tuple[Array, int]:
+        """Return the actions towards the joints of the next step."""
+        desired = self.joints[:, memory + 1]
+        return self.controller.act(seen[:, : desired.shape[1]], desired), memory + 1
+
+
+def follow(
+    task: Task, controller: Controller, demonstrations: Sequence[Trajectory], *, threads: int = 0
+) -> TrajectorySet:
+    """Return rollouts in which `controller` follows the joints of `demonstrations`."""
+    starts = starts_of(demonstrations)
+    lengths = {len(demonstration) for demonstration in demonstrations}
+    if len(lengths) != 1:
+        raise InputError(f"demonstrations to follow must be equally long; found {sorted(lengths)}")
+    joints = np.stack([demonstration.robot for demonstration in demonstrations])
+    return roll_out(
+        task,
+        GivenJoints(controller, joints),
+        starts,
+        horizon=lengths.pop(),
+        batch_size=len(starts),
+        threads=threads,
+    )
+
+
+def tracking_error(rollouts: Sequence[Trajectory], demonstrations: Sequence[Trajectory]) -> Array:
+    """Return each joint's mean distance from what it followed, (n_robot,); infinite if one failed.
+
+    The first state is left out: there is nothing to track yet.
+    """
+    if any(rollout.failure is not None for rollout in rollouts):
+        return np.full(len(demonstrations[0].layout.robot), np.inf)
+    missed = [
+        np.abs(rollout.robot[1:] - demonstration.robot[1:])
+        for rollout, demonstration in zip(rollouts, demonstrations, strict=True)
+    ]
+    return np.asarray(np.mean(np.concatenate(missed), axis=0))
+
+
+def trying_in(task: Task) -> Callable[[Controller, Sequence[Trajectory]], Array]:
+    """Return what `PdControllerLearner(simulate=...)` asks for."""
+    return lambda controller, demonstrations: tracking_error(
+        follow(task, controller, demonstrations), demonstrations
+    )
+
+
+def servos_of(task: Task) -> Servos:
+    """Return the position servos of the task's model, in the order of its actions."""
+    model = task.model()
+    low, high = model.actuator_ctrlrange.T
+    joints = model.actuator_trnid[:, 0]
+    return Servos(
+        middle=0.5 * (low + high),
+        half_range=0.5 * (high - low),
+        gain=model.actuator_gainprm[:, 0].copy(),
+        bias=model.actuator_biasprm[:, 1].copy(),
+        damping=model.dof_damping[model.jnt_dofadr[joints]].copy(),
+    )
+
+
+def starts_of(trajectories: Sequence[Trajectory]) -> Starts:
+    """Return where `trajectories` began, to begin there again."""
+    starts = [trajectory.start for trajectory in trajectories if trajectory.start is not None]
+    if len(starts) < len(trajectories) or not starts:
+        raise InputError("to begin where trajectories began, each must know its start")
+    first = starts[0]
+    return Starts(
+        task=first.task,
+        distribution=first.distribution,
+        seed=first.seed,
+        names=tuple(first.values),
+        values=np.array([list(start.values.values()) for start in starts]),
+        indices=np.array([start.index for start in starts]),
+    )
