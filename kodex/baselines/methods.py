@@ -1,0 +1,193 @@
+"""The written-out table of baselines: each in the paper's setting and in a fair one.
+
+`paper` is what the paper describes and its authors' code does. `fair` is the same architecture as
+a good engineer would train it: standard units, one Adam, sensible batches, the best of the
+validation, and a training that does what the execution will do.
+"""
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from kodex.baselines import sizes
+from kodex.baselines.bc import CloningLearner
+from kodex.baselines.dmp import Dmp
+from kodex.baselines.lstm import LstmLearner
+from kodex.baselines.ndp import NdpLearner
+from kodex.baselines.ngf import NgfLearner
+from kodex.baselines.ngf_time import NgfTimeLearner
+from kodex.baselines.nn import NnLearner
+from kodex.errors import InputError
+from kodex.interfaces import Policy, ReferenceDynamics
+from kodex.networks.descent import Descent
+from kodex.trajectory import Trajectory
+
+
+class BaselineLearner(Protocol):
+    """Settings of a baseline; `fit` gives reference dynamics, or a policy for state-action BC."""
+
+    @property
+    def seed(self) -> int:
+        """The seed of all its random numbers."""
+
+    def fit(
+        self,
+        demonstrations: Sequence[Trajectory],
+        validation: Sequence[Trajectory] | None = None,
+        *,
+        checkpoint: str | Path | None = None,
+    ) -> ReferenceDynamics | Policy:
+        """Return what was learned from `demonstrations`, chosen by `validation`.
+
+        With `checkpoint`, a folder, a training that stopped goes on from where it stood.
+        """
+
+
+# (name of the task or None, seed, whether to show a bar) -> learner
+Making = Callable[[str | None, int, bool], BaselineLearner]
+
+
+def _nn_paper(task: str | None, seed: int, show: bool) -> NnLearner:
+    hidden = sizes.NN[sizes.chosen("nn", task)]
+    return NnLearner(hidden=hidden, seed=seed, show_progress=show)
+
+
+def _nn_fair(task: str | None, seed: int, show: bool) -> NnLearner:
+    return NnLearner(
+        hidden=sizes.NN[sizes.chosen("nn", task)],
+        descent=Descent(epochs=300, batch_size=64, annealed=True, patience=60, clip=1.0),
+        unroll=20,
+        standardise=True,
+        seed=seed,
+        show_progress=show,
+    )
+
+
+def _lstm_paper(task: str | None, seed: int, show: bool) -> LstmLearner:
+    size = sizes.LSTM[sizes.chosen("lstm", task)]
+    return LstmLearner(inputs=size.inputs, hidden=size.hidden, seed=seed, show_progress=show)
+
+
+def _lstm_fair(task: str | None, seed: int, show: bool) -> LstmLearner:
+    size = sizes.LSTM[sizes.chosen("lstm", task)]
+    return LstmLearner(
+        inputs=size.inputs,
+        hidden=size.hidden,
+        descent=Descent(epochs=300, batch_size=16, annealed=True, patience=60, clip=1.0),
+        teacher_forcing=False,
+        standardise=True,
+        seed=seed,
+        show_progress=show,
+    )
+
+
+def _ndp_paper(task: str | None, seed: int, show: bool) -> NdpLearner:
+    size = sizes.NDP[sizes.chosen("ndp", task)]
+    return NdpLearner(hidden=size.hidden, dmp=Dmp(size.bumps), seed=seed, show_progress=show)
+
+
+def _ndp_fair(task: str | None, seed: int, show: bool) -> NdpLearner:
+    size = sizes.NDP[sizes.chosen("ndp", task)]
+    return NdpLearner(
+        hidden=size.hidden,
+        dmp=Dmp(size.bumps, velocity=0.0),
+        duration=1.0,
+        goal_gain=1.0,
+        weight_gain=100.0,
+        descent=Descent(epochs=1000, batch_size=16, annealed=True, patience=200, clip=1.0),
+        standardise=True,
+        seed=seed,
+        show_progress=show,
+    )
+
+
+def _ngf_paper(task: str | None, seed: int, show: bool) -> NgfLearner:
+    hidden = sizes.NGF[sizes.chosen("ngf", task)].hidden
+    return NgfLearner(hidden=hidden, seed=seed, show_progress=show)
+
+
+def _ngf_fair(task: str | None, seed: int, show: bool) -> NgfLearner:
+    return NgfLearner(
+        hidden=sizes.NGF[sizes.chosen("ngf", task)].hidden,
+        activation="smooth",
+        normalised=False,
+        deviation=None,
+        period=0.1,
+        descent=Descent(epochs=300, batch_size=32, annealed=True, patience=60, clip=1.0),
+        standardise=True,
+        seed=seed,
+        show_progress=show,
+    )
+
+
+def _ngf_time_paper(task: str | None, seed: int, show: bool) -> NgfTimeLearner:
+    size = sizes.NGF[sizes.chosen("ngf", task)]
+    return NgfTimeLearner(width=size.width, hidden=size.hidden, seed=seed, show_progress=show)
+
+
+def _ngf_time_fair(task: str | None, seed: int, show: bool) -> NgfTimeLearner:
+    size = sizes.NGF[sizes.chosen("ngf", task)]
+    return NgfTimeLearner(
+        width=size.width,
+        hidden=size.hidden,
+        period=0.1,
+        damping_sign=-1,
+        descent=Descent(epochs=300, batch_size=16, annealed=True, patience=60, clip=1.0),
+        standardise=True,
+        seed=seed,
+        show_progress=show,
+    )
+
+
+def _bc_paper(task: str | None, seed: int, show: bool) -> CloningLearner:
+    return CloningLearner(seed=seed, show_progress=show)
+
+
+def _bc_fair(task: str | None, seed: int, show: bool) -> CloningLearner:
+    return CloningLearner(
+        descent=Descent(epochs=300, batch_size=128, annealed=True, patience=60),
+        standardise=True,
+        seed=seed,
+        show_progress=show,
+    )
+
+
+# name -> setting -> what makes the learner
+METHODS: Mapping[str, Mapping[str, Making]] = {
+    "nn": {"paper": _nn_paper, "fair": _nn_fair},
+    "lstm": {"paper": _lstm_paper, "fair": _lstm_fair},
+    "ndp": {"paper": _ndp_paper, "fair": _ndp_fair},
+    "ngf": {"paper": _ngf_paper, "fair": _ngf_fair},
+    "ngf-time": {"paper": _ngf_time_paper, "fair": _ngf_time_fair},
+    "bc": {"paper": _bc_paper, "fair": _bc_fair},
+}
+SENTENCES: Mapping[str, str] = {
+    "nn": "a network that says the next state, fed with its own answers",
+    "lstm": "the same with a memory of the states before",
+    "ndp": "a network that writes the motion down as movement primitives",
+    "ngf": "a geometric fabric with a potential and damping, from networks",
+    "ngf-time": "NGF as the paper's authors ran it: a transformer over time, one step of a fabric",
+    "bc": "state-action behaviour cloning: a policy by itself, in closed loop",
+}
+
+
+def method(
+    name: str,
+    setting: str = "fair",
+    task_name: str | None = None,
+    *,
+    seed: int = 0,
+    show_progress: bool = True,
+) -> BaselineLearner:
+    """Return the learner of the baseline `name`, sized as the paper sized it for `task_name`."""
+    makings = METHODS[_known("baselines", name, list(METHODS))]
+    return makings[_known("settings", setting, list(makings))](task_name, seed, show_progress)
+
+
+def _known(what: str, name: str, names: list[str]) -> str:
+    if name in names:
+        return name
+    near = difflib.get_close_matches(name.lower(), names, n=1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    raise InputError(f"the {what} are {', '.join(names)}; found {name!r}{hint}")

@@ -1,0 +1,188 @@
+"""NDP, neural dynamic policies: a network writes the whole motion down as movement primitives.
+
+From the first state, the network says a goal and the weights of a force for every component of
+the state, and `kodex.baselines.dmp` integrates them. The training compares whole trajectories, and
+its gradient flows through the integrator, which costs one product of matrices.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+
+from kodex.baselines.dmp import Dmp, Motion, trajectories
+from kodex.baselines.learning import prepared, settings_of
+from kodex.baselines.open_loop import (
+    check_first,
+    check_horizon,
+    restored_network,
+    stored_network,
+)
+from kodex.baselines.sequences import mean_square
+from kodex.networks.descent import Descent, Problem, descend
+from kodex.networks.mlp import Mlp, mlp_parameters
+from kodex.networks.operations import Signal
+from kodex.networks.standard import Standard
+from kodex.seeding import generator
+from kodex.storage import Stored
+from kodex.trajectory import Array, StateLayout, Trajectory
+
+PAPER_DESCENT = Descent(epochs=200, batch_size=4, fresh_adam="epoch")
+PAPER_DMP = Dmp(bumps=30)
+
+
+@dataclass(frozen=True, eq=False)
+class NdpDynamics:
+    """A network from x(1) to goals and weights, and the primitives that they steer."""
+
+    layout: StateLayout
+    standard: Standard
+    parameters: Mapping[str, Array]  # of Mlp "network"; "goal gain" and "weight gain" (1,)
+    dmp: Dmp
+
+    def begin(self, first: Array) -> Motion:
+        """Return the memory of episodes that begin in `first`, (episodes, n)."""
+        state = self.standard.apply(check_first(first, self.layout))
+        return self.dmp.begin(state, *_goals_and_weights(self.parameters, state))
+
+    def step(self, memory: Motion, measured: Array) -> tuple[Array, Motion]:
+        """Return the next reference, (episodes, n), and the memory after it."""
+        after = self.dmp.step(memory)
+        return self.standard.undo(after.y), after
+
+    def predict(self, first: Array, horizon: int) -> Array:
+        """Return references, (..., n) -> (..., horizon, n); row 0 is `first`."""
+        check_horizon(horizon)
+        state = self.standard.apply(check_first(first, self.layout)).reshape(-1, self.layout.size)
+        goals, weights = _goals_and_weights(self.parameters, state)
+        references = self.standard.undo(
+            trajectories(self._responses(horizon), state, goals, weights, self.dmp.velocity)
+        )
+        return references.reshape(*first.shape[:-1], horizon, self.layout.size)
+
+    @cached_property
+    def _known_responses(self) -> dict[int, dict[str, Array]]:
+        return {}
+
+    def _responses(self, horizon: int) -> dict[str, Array]:
+        if horizon not in self._known_responses:
+            self._known_responses[horizon] = self.dmp.responses(horizon)
+        return self._known_responses[horizon]
+
+    def stored(self) -> Stored:
+        """Return what it is made of."""
+        return stored_network(
+            "ndp",
+            self.layout,
+            self.standard,
+            self.parameters,
+            bumps=self.dmp.bumps,
+            period=self.dmp.period,
+            stiffness=self.dmp.stiffness,
+            velocity=self.dmp.velocity,
+        )
+
+    @classmethod
+    def restore(cls, stored: Stored) -> Self:
+        """Return what `stored` was made from."""
+        names = ("bumps", "period", "stiffness", "velocity")
+        return cls(*restored_network(stored), Dmp(*(stored.config[name] for name in names)))
+
+
+@dataclass(frozen=True)
+class NdpLearner:
+    """Settings; as they stand, what the authors ran on all tasks."""
+
+    hidden: tuple[int, ...] = (128, 256, 128)
+    dmp: Dmp = PAPER_DMP
+    # None: a step's period is the dmp's. Else the longest demonstration takes so much of the
+    # phase's time, as in the original NDP; the authors' fixed 0.01 ends Door's 70 steps at 0.69.
+    duration: float | None = None
+    goal_gain: float = 1000.0  # the last layer's answers are multiplied by these
+    weight_gain: float = 1000.0
+    descent: Descent = PAPER_DESCENT
+    standardise: bool = False
+    held_out: float = 0.2  # of the demonstrations, if none are given to validate with
+    seed: int = 0
+    show_progress: bool = True
+
+    def fit(
+        self,
+        demonstrations: Sequence[Trajectory],
+        validation: Sequence[Trajectory] | None = None,
+        *,
+        checkpoint: str | Path | None = None,
+    ) -> NdpDynamics:
+        """Return the network that the validation likes best."""
+        data = prepared(
+            demonstrations,
+            validation,
+            held_out=self.held_out,
+            seed=self.seed,
+            standardise=self.standardise,
+        )
+        steps = max(data.learn.steps, data.judge.steps)
+        dmp = self.dmp
+        if self.duration is not None:
+            dmp = replace(dmp, period=self.duration / (data.learn.steps - 1))
+        gains = {
+            "goal gain": np.array([self.goal_gain]),
+            "weight gain": np.array([self.weight_gain]),
+        }
+
+        def error(parameters: Mapping[str, Signal], batch: Mapping[str, Signal]) -> Signal:
+            first, wanted = batch["states"][:, 0], batch["states"]
+            responses = {
+                name: parameters[name][: wanted.shape[1]]
+                for name in parameters
+                if name.startswith("response")
+            }
+            goals, weights = _goals_and_weights(parameters, first)
+            reached = trajectories(responses, first, goals, weights, dmp.velocity)
+            return mean_square(reached - wanted, batch["there"])
+
+        problem = Problem(
+            name="ndp",
+            parameters=_first_parameters(
+                (data.learn.layout.size, *self.hidden), dmp.bumps, self.seed
+            ),
+            data=data.learn.cut(None),
+            validation=data.judge.cut(None),
+            loss=error,
+            judge=error,
+            constants={**gains, **dmp.responses(steps)},
+            settings=settings_of(self),
+            seed=self.seed,
+        )
+        parameters = descend(problem, self.descent, show=self.show_progress, checkpoint=checkpoint)
+        return NdpDynamics(data.learn.layout, data.standard, {**parameters, **gains}, dmp)
+
+
+def _goals_and_weights(parameters: Mapping[str, Signal], first: Signal) -> tuple[Signal, Signal]:
+    """Return goals, (episodes, n), and weights, (episodes, N, n), from x(1), (episodes, n)."""
+    answers, size = Mlp.of(parameters, "network")(first), first.shape[-1]
+    weights = answers[..., size:].reshape(len(first), size, -1).swapaxes(1, 2)
+    return answers[..., :size] * parameters["goal gain"], weights * parameters["weight gain"]
+
+
+def _first_parameters(sizes: Sequence[int], bumps: int, seed: int) -> dict[str, Array]:
+    """Return the authors' first parameters: hidden biases of 0.1, an orthogonal last layer."""
+    random = generator(seed, "ndp")
+    outputs = sizes[0] * (bumps + 1)
+    parameters = mlp_parameters("network", (*sizes, outputs), random)
+    for place, after in enumerate(sizes[1:]):
+        shape = parameters[f"network.weight {place}"].shape
+        # Their bound is 1/√outputs: the initialiser takes a transposed matrix for the other.
+        parameters[f"network.weight {place}"] = random.uniform(-1.0, 1.0, shape) / np.sqrt(after)
+        parameters[f"network.bias {place}"] = np.full(after, 0.1)
+    last = len(sizes) - 1
+    gaussian = random.normal(size=(outputs, sizes[-1]))
+    orthogonal = np.linalg.qr(gaussian if outputs >= sizes[-1] else gaussian.T)[0]
+    parameters[f"network.weight {last}"] = (
+        orthogonal.T if outputs >= sizes[-1] else orthogonal
+    ).copy()
+    parameters[f"network.bias {last}"] = np.zeros(outputs)
+    return parameters

@@ -1,0 +1,37 @@
+"""A long short-term memory: one layer of gates, one step at a time."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from kodex.networks.operations import Signal, sigmoid, tanh
+from kodex.trajectory import Array
+
+
+def lstm_step(
+    parameters: Mapping[str, Signal], signal: Signal, hidden: Signal, cell: Signal
+) -> tuple[Signal, Signal]:
+    """Return (hidden, cell) after seeing `signal`: (episodes, inputs), twice (episodes, H)."""
+    gates = (
+        signal @ parameters["lstm.input weight"]
+        + parameters["lstm.input bias"]
+        + hidden @ parameters["lstm.hidden weight"]
+        + parameters["lstm.hidden bias"]
+    )
+    size = hidden.shape[-1]
+    taken, kept = sigmoid(gates[..., :size]), sigmoid(gates[..., size : 2 * size])
+    fresh, shown = tanh(gates[..., 2 * size : 3 * size]), sigmoid(gates[..., 3 * size :])
+    cell = kept * cell + taken * fresh
+    return shown * tanh(cell), cell
+
+
+def lstm_parameters(inputs: int, hidden: int, random: np.random.Generator) -> dict[str, Array]:
+    """Return first parameters, uniform in ±1/√H as torch's."""
+    bound = 1.0 / np.sqrt(hidden)
+    shapes = {
+        "lstm.input weight": (inputs, 4 * hidden),
+        "lstm.input bias": (4 * hidden,),
+        "lstm.hidden weight": (hidden, 4 * hidden),
+        "lstm.hidden bias": (4 * hidden,),
+    }
+    return {name: random.uniform(-bound, bound, shape) for name, shape in shapes.items()}
