@@ -12,9 +12,9 @@ ROOT = Path(__file__).parents[1] / "kodex"
 # From the ground up; rooms in one layer do not see each other.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors", "environments"),
-    ("trajectory", "seeding", "storage"),
+    ("trajectory", "seeding", "storage", "progress_bar"),
     ("interfaces",),
-    ("lifting", "demonstrations"),
+    ("lifting", "demonstrations", "networks"),
     ("koopman", "baselines", "controllers"),
     ("policies", "tasks"),
     ("evaluation", "rollout"),
@@ -31,7 +31,7 @@ ONLY_IN = {
     "mujoco": {"tasks", "reports", "cli"},
     "gymnasium": {"tasks", "rollout", "environments"},
     "gymnasium_robotics": {"tasks"},
-    "torch": {"controllers", "baselines", "experts"},
+    "torch": {"networks", "controllers", "experts"},
 }
 
 

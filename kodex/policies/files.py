@@ -4,14 +4,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
+from kodex.baselines import ClonedPolicy
 from kodex.errors import InputError
 from kodex.interfaces import Policy
 from kodex.policies.tracking import TrackingPolicy
 from kodex.storage import Stored, read_model, write_model
 
 # the type in a file -> what reads it
-POLICIES: Mapping[str, Callable[[Stored], TrackingPolicy]] = {
+POLICIES: Mapping[str, Callable[[Stored], TrackingPolicy | ClonedPolicy]] = {
     "tracking": TrackingPolicy.restore,
+    "bc": ClonedPolicy.restore,
 }
 
 
@@ -33,7 +35,7 @@ def save(
     return write_model(policy.stored(), folder, provenance=provenance, replace=replace)
 
 
-def load(folder: str | Path) -> TrackingPolicy:
+def load(folder: str | Path) -> TrackingPolicy | ClonedPolicy:
     """Return the policy that `save` wrote to `folder`."""
     stored = read_model(folder)
     if stored.type not in POLICIES:

@@ -2,6 +2,13 @@
 
 from collections.abc import Callable, Mapping
 
+from kodex.baselines import (
+    LstmDynamics,
+    NdpDynamics,
+    NgfDynamics,
+    NgfTimeDynamics,
+    NnDynamics,
+)
 from kodex.errors import InputError
 from kodex.interfaces import ReferenceDynamics
 from kodex.koopman import KoopmanDynamics
@@ -10,6 +17,11 @@ from kodex.storage import Stored
 # the type in a file -> what reads it
 DYNAMICS: Mapping[str, Callable[[Stored], ReferenceDynamics]] = {
     "koopman": KoopmanDynamics.restore,
+    "nn": NnDynamics.restore,
+    "lstm": LstmDynamics.restore,
+    "ndp": NdpDynamics.restore,
+    "ngf": NgfDynamics.restore,
+    "ngf-time": NgfTimeDynamics.restore,
 }
 
 
