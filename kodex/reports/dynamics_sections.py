@@ -59,7 +59,10 @@ def spectrum_section(run: Run) -> Section:
     spectrum = affordable_spectrum(dynamics.matrix)
     shown, growing = len(spectrum.values), spectrum.growing
     if shown == 0:
-        return Section(heading, (absent("The Koopman matrix is not finite."),))
+        return Section(
+            heading,
+            (absent("The eigenvalues of this Koopman matrix could not be found in good time."),),
+        )
     pictures = (
         Picture.of(
             "eigenvalues",

@@ -28,7 +28,7 @@ def page(results: Results, sections: Sequence[Section]) -> str:
         "body",
         _header(results),
         element("main", _cards(results), *(section.shown() for section in sections)),
-        element("footer", "Written by kodex from the files beside it; nothing was simulated."),
+        element("footer", "Written by kodex from the files in this folder."),
     )
     return "<!doctype html>\n" + element("html", head, "\n", body, lang="en") + "\n"
 

@@ -52,6 +52,7 @@ table { border-collapse: collapse; width: 100%; font-size: 0.9rem;
   font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: 0.5rem 0.9rem; border-bottom: 1px solid var(--line);
   white-space: nowrap; }
+main > section > .scroll td:last-child { white-space: normal; min-width: 9rem; }
 tbody tr:last-child td { border-bottom: 0; }
 th { color: var(--soft); font-weight: 560; }
 code, pre { font: 0.86em/1.5 ui-monospace, "SF Mono", Menlo, Consolas, monospace; }
@@ -64,7 +65,8 @@ footer { color: var(--soft); font-size: 0.85rem; padding-top: 2.5rem; padding-bo
   header { padding-top: 1.75rem; } main, header, footer { padding-left: 0.9rem;
   padding-right: 0.9rem; } .cards { grid-template-columns: 1fr 1fr; gap: 0.6rem; }
   .card { padding: 0.75rem 0.85rem; } .card .value { font-size: 1.4rem; }
-  figure { padding: 0.6rem 0.5rem 0.8rem; } pre { white-space: pre-wrap;
+  figure { padding: 0.6rem 0.5rem 0.8rem; } th, td { padding: 0.45rem 0.6rem; }
+  figure th, figure td { padding: 0.34rem 0.45rem; } pre { white-space: pre-wrap;
   overflow-wrap: anywhere; } }
 @media print { body { background: #fff; font-size: 11pt; } video, .screen { display: none; }
   figure, .card, tr, pre { break-inside: avoid; } h2 { break-after: avoid; }
