@@ -8,14 +8,24 @@ any `batch_size` as far as the policy's own results are.
 
 from collections.abc import Callable, Collection, Iterator
 from importlib.metadata import version
+from typing import Protocol, runtime_checkable
 
 from kodex.demonstrations import TrajectorySet
 from kodex.errors import InputError
 from kodex.interfaces import Policy
-from kodex.rollout.progress_bar import progress_bar
-from kodex.rollout.recording import SIGNALS, Recording
+from kodex.progress_bar import progress_bar
+from kodex.rollout.recording import RECORDABLE, Recording
+from kodex.rollout.substeps import check_substeps, take_step
 from kodex.tasks import Simulation, Task
-from kodex.trajectory import Starts
+from kodex.trajectory import Starts, StateLayout
+
+
+@runtime_checkable
+class KnowsItsTask(Protocol):
+    """A policy that was learned for one task and refuses others."""
+
+    def check_task(self, name: str, layout: StateLayout, action_size: int) -> None:
+        """Raise if it was not learned for this task."""
 
 
 def roll_out(
@@ -31,7 +41,8 @@ def roll_out(
 ) -> TrajectorySet:
     """Return one trajectory a start, in order: what `policy` does in `task`.
 
-    `record` names what to keep beside the states (observations, qpos, qvel: one row a state).
+    `record` names what to keep beside the states, one row a state: observations, qpos, qvel, and
+    the reference of a policy that follows one.
     `horizon` is the number of states, the task's own unless given. An episode that fails ends at
     its last good state and says why; the others do not notice.
     """
@@ -77,11 +88,16 @@ def _check(
         raise InputError(f"a policy sees 'state' or 'observation'; found {policy.sees!r}")
     if starts.task != task.name:
         raise InputError(f"these starts are of {starts.task}, not of {task.name}")
+    if isinstance(policy, KnowsItsTask):
+        policy.check_task(task.name, task.layout, task.action_size)
+    check_substeps(policy)
     if len(starts) == 0:
         raise InputError("a rollout needs at least one start; found none")
-    unknown = set(record) - SIGNALS.keys()
+    unknown = set(record) - set(RECORDABLE)
     if unknown:
-        raise InputError(f"what can be recorded is {', '.join(SIGNALS)}; found {sorted(unknown)}")
+        raise InputError(
+            f"what can be recorded is {', '.join(RECORDABLE)}; found {sorted(unknown)}"
+        )
     if batch_size < 1:
         raise InputError(f"a batch needs at least one episode; found {batch_size}")
     if horizon < 1:
@@ -125,9 +141,11 @@ def _run(
         seen = state if policy.sees == "state" else simulation.observation()
         if step == 0:
             memory = policy.begin(seen)
+            recording.note_memory(memory)
         actions, memory = policy.step(memory, seen)
-        simulation.step(actions)
-        recording.note_action(step, actions)
+        recording.note_memory(memory)
+        executed = take_step(simulation, policy, memory, actions)
+        recording.note_action(step, executed)
         state = recording.note_state(step + 1)
         advance(simulation.episodes)
 

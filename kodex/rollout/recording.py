@@ -1,6 +1,7 @@
 """What is written down while a batch of episodes runs, and the trajectories made of it."""
 
 from collections.abc import Callable, Collection, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,9 @@ SIGNALS: dict[str, Callable[[Simulation], Array]] = {
     "qpos": Simulation.qpos,
     "qvel": Simulation.qvel,
 }
+# Where the policy wanted the states to be; recorded only of policies that have one in memory.
+REFERENCE = "reference"
+RECORDABLE = (*SIGNALS, REFERENCE)
 
 
 class Recording:
@@ -24,7 +28,8 @@ class Recording:
         self._actions = np.zeros((episodes, horizon - 1, task.action_size))
         self._progress = np.zeros((episodes, horizon))
         self._rewards = np.zeros((episodes, horizon - 1))
-        self._signals: dict[str, list[Array]] = {name: [] for name in record}
+        self._signals: dict[str, list[Array]] = {name: [] for name in record if name in SIGNALS}
+        self._references: list[Array] | None = [] if REFERENCE in record else None
         self._lengths = np.zeros(episodes, dtype=np.int64)  # good states of each
 
     def note_state(self, step: int) -> Array:
@@ -42,10 +47,18 @@ class Recording:
         self._actions[:, step] = np.clip(actions, -1.0, 1.0)
         self._rewards[:, step] = self._simulation.reward()
 
+    def note_memory(self, memory: Any) -> None:
+        """Note the reference in a policy's `memory`, if it keeps one, (episodes, n)."""
+        reference = getattr(memory, REFERENCE, None)
+        if self._references is not None and reference is not None:
+            self._references.append(reference)
+
     def trajectories(self, starts: Starts, provenance: Mapping[str, str]) -> list[Trajectory]:
         """Return the episodes, each in memory of its own."""
         task, failures = self._simulation.task, self._simulation.failures
         signals = {name: np.stack(rows, axis=1) for name, rows in self._signals.items()}
+        if self._references:
+            signals[REFERENCE] = np.stack(self._references, axis=1)
         return [
             Trajectory(
                 layout=task.layout,

@@ -5,7 +5,7 @@ success is judged from recorded numbers alone, so it can be judged again without
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import mujoco
@@ -70,7 +70,8 @@ class Task:
     definitions: Mapping[str, Callable[[Trajectory], bool]]
     variation_edits: Mapping[str, Variation]
     camera: Camera
-    variation: str | None = field(default=None)
+    thrown_out: Callable[[Trajectory], bool] | None = None  # None: nothing can be thrown out
+    variation: str | None = None
 
     def __post_init__(self) -> None:
         if self.variation is not None and self.variation not in self.variation_edits:
@@ -88,6 +89,12 @@ class Task:
     def action_size(self) -> int:
         """The number of components of an action."""
         return len(self.action_names)
+
+    @property
+    def judges(self) -> dict[str, Callable[[Trajectory], bool]]:
+        """All that can be said of an episode afterwards: the definitions, and `thrown_out`."""
+        extra = {} if self.thrown_out is None else {"thrown_out": self.thrown_out}
+        return {**self.definitions, **extra}
 
     @property
     def variations(self) -> dict[str, str]:

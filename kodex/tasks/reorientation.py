@@ -205,4 +205,5 @@ TASK = Task(
         ),
     },
     camera=Camera(lookat=(0.09, -0.15, 0.24), distance=0.56, azimuth=98.0, elevation=-35.0),
+    thrown_out=thrown_out,
 )

@@ -1,6 +1,7 @@
 """The loop in which a policy meets the world."""
 
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -108,6 +109,34 @@ def test_what_is_recorded_was_executed_and_seen():
     np.testing.assert_array_equal(simulation.state(), rollouts.stacked("states")[:, 1])
     np.testing.assert_array_equal(simulation.reward(), [each.rewards[0] for each in rollouts])
     np.testing.assert_array_equal(simulation.progress(), [each.progress[1] for each in rollouts])
+
+
+@dataclass(frozen=True)
+class Wishing:
+    """Idle, with a reference that counts the steps."""
+
+    action_size: int
+    sees: str = "state"
+
+    def begin(self, first):
+        return SimpleNamespace(reference=np.zeros_like(first))
+
+    def step(self, memory, seen):
+        wish = SimpleNamespace(reference=memory.reference + 1.0)
+        return np.zeros((len(seen), self.action_size)), wish
+
+
+def test_a_reference_is_recorded_in_step_with_the_states():
+    door = task("door")
+    starts = door.starts("in", count=2, seed=4)
+    options = {"horizon": SHORT, "threads": 1, "record": ["reference"]}
+    rollouts = roll_out(door, Wishing(door.action_size), starts, **options)
+    steps = np.arange(SHORT)[:, None]
+    np.testing.assert_array_equal(
+        rollouts[1].signals["reference"], np.broadcast_to(steps, rollouts[1].states.shape)
+    )
+    idle = roll_out(door, Breaking(door.action_size, 0.0), starts, **options)
+    assert "reference" not in idle[0].signals  # that policy follows none
 
 
 def test_batches_come_one_at_a_time_and_in_order():
