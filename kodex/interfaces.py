@@ -15,6 +15,7 @@ from kodex.trajectory import Array, StateLayout, Trajectory
 __all__ = [
     "Array",
     "Controller",
+    "ControllerLearner",
     "DynamicsLearner",
     "Lifting",
     "LiftingLearner",
@@ -112,6 +113,15 @@ class Controller(Storable, Protocol):
 
     def act(self, current: Array, desired: Array) -> Array:
         """Return actions, (..., n_robot), (..., n_robot) -> (..., action_size)."""
+
+
+class ControllerLearner(Protocol):
+    """Settings of a controller; `fit` turns demonstrations into one."""
+
+    def fit(
+        self, demonstrations: Sequence[Trajectory], validation: Sequence[Trajectory] | None = None
+    ) -> Controller:
+        """Return the controller learned from `demonstrations`; `validation` helps to choose."""
 
 
 @runtime_checkable

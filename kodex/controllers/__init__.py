@@ -5,7 +5,7 @@ Adding one is a file here and a line in the table.
 
 from collections.abc import Callable, Mapping
 
-from kodex.controllers.inverse_mlp import InverseMlpController, InverseMlpControllerLearner
+from kodex.controllers.inverse_mlp import InverseMlpController, InverseMlpLearner
 from kodex.controllers.pd import PdController, PdControllerLearner, Servos
 from kodex.controllers.ridge import RidgeController, RidgeControllerLearner
 from kodex.errors import InputError
@@ -15,7 +15,7 @@ from kodex.storage import Stored
 __all__ = [
     "CONTROLLERS",
     "InverseMlpController",
-    "InverseMlpControllerLearner",
+    "InverseMlpLearner",
     "PdController",
     "PdControllerLearner",
     "RidgeController",

@@ -65,7 +65,7 @@ class InverseMlpController:
 
 
 @dataclass(frozen=True)
-class InverseMlpControllerLearner:
+class InverseMlpLearner:
     """The paper's hyper-parameters; what it does not give is said beside the field."""
 
     hidden: tuple[int, int, int] = (4, 4, 2)  # multiples of the number of joints

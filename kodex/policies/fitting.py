@@ -1,22 +1,12 @@
 """From demonstrations to a policy in one call: learn the dynamics, learn the controller."""
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from kodex.controllers import RidgeControllerLearner
-from kodex.interfaces import Controller, DynamicsLearner
+from kodex.interfaces import ControllerLearner, DynamicsLearner
 from kodex.koopman import KoopmanLearner
 from kodex.policies.tracking import TrackingPolicy
 from kodex.trajectory import Trajectory
-
-
-class ControllerLearner(Protocol):
-    """Settings of a controller; `fit` turns demonstrations into one."""
-
-    def fit(
-        self, demonstrations: Sequence[Trajectory], validation: Sequence[Trajectory] | None = None
-    ) -> Controller:
-        """Return the controller learned from `demonstrations`, chosen by `validation`."""
 
 
 def fit(

@@ -1,4 +1,4 @@
-"""Acting more often than once a step: at 500 Hz, as the paper says, beside 100 Hz, as its code does.
+"""Acting more often than once a step: 500 Hz, as the paper says, beside 100 Hz, as its code does.
 
 A policy that wants it has `substeps` above 1 and a method `between`, which gives the actions for a
 fraction of a step after `step`. The reference still advances once a step.

@@ -5,7 +5,7 @@ import pytest
 
 from kodex.controllers import (
     CONTROLLERS,
-    InverseMlpControllerLearner,
+    InverseMlpLearner,
     PdControllerLearner,
     RidgeControllerLearner,
     restore_controller,
@@ -17,7 +17,7 @@ from tests.controllers.known_servos import SERVOS, affine_action, demonstrations
 
 LEARNERS = {
     "ridge": RidgeControllerLearner(),
-    "inverse_mlp": InverseMlpControllerLearner(iterations=2, show_progress=False),
+    "inverse_mlp": InverseMlpLearner(iterations=2, show_progress=False),
     "pd": PdControllerLearner(SERVOS),
 }
 NEED_ACTIONS = ("ridge", "inverse_mlp")

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from kodex.controllers import InverseMlpController, InverseMlpControllerLearner
+from kodex.controllers import InverseMlpController, InverseMlpLearner
 from kodex.controllers.transitions import Transitions
 from kodex.errors import InputError
 from tests.controllers.known_servos import affine_action, demonstrations
@@ -22,13 +22,13 @@ def error(controller, seed=1):
 
 
 def test_the_defaults_are_the_papers():
-    learner = InverseMlpControllerLearner()
+    learner = InverseMlpLearner()
     assert (learner.hidden, learner.learning_rate, learner.iterations) == ((4, 4, 2), 1e-4, 300)
     assert not learner.standardise
 
 
 def test_hidden_layers_are_multiples_of_the_joints():
-    controller = InverseMlpControllerLearner(iterations=1, show_progress=False).fit(
+    controller = InverseMlpLearner(iterations=1, show_progress=False).fit(
         demonstrations(affine_action)
     )
     assert [weights.shape for weights in controller.weights] == [(6, 12), (12, 12), (12, 6), (6, 3)]
@@ -36,7 +36,7 @@ def test_hidden_layers_are_multiples_of_the_joints():
 
 @pytest.mark.parametrize("standardise", [False, True])
 def test_training_learns_the_law(standardise):
-    controller = InverseMlpControllerLearner(**QUICK, standardise=standardise).fit(
+    controller = InverseMlpLearner(**QUICK, standardise=standardise).fit(
         demonstrations(affine_action)
     )
     assert error(controller) < 0.05
@@ -74,9 +74,7 @@ def test_the_best_validation_checkpoint_is_kept():
     wild = {**QUICK, "learning_rate": 0.3}
     judged = demonstrations(affine_action, seed=2)
     by_length = [
-        error(
-            InverseMlpControllerLearner(**{**wild, "iterations": count}).fit(demos, judged), seed=2
-        )
+        error(InverseMlpLearner(**{**wild, "iterations": count}).fit(demos, judged), seed=2)
         for count in (1, 4, 16)
     ]
     assert by_length == sorted(by_length, reverse=True)
@@ -85,7 +83,7 @@ def test_the_best_validation_checkpoint_is_kept():
 def test_another_seed_gives_another_network():
     demos = demonstrations(affine_action, count=2)
     networks = [
-        InverseMlpControllerLearner(iterations=1, seed=seed, show_progress=False).fit(demos)
+        InverseMlpLearner(iterations=1, seed=seed, show_progress=False).fit(demos)
         for seed in (0, 1)
     ]
     assert not np.array_equal(networks[0].weights[0], networks[1].weights[0])
@@ -94,26 +92,24 @@ def test_another_seed_gives_another_network():
 def test_training_leaves_torchs_own_randomness_and_threads_alone():
     torch = pytest.importorskip("torch")
     before = torch.random.get_rng_state().clone(), torch.get_num_threads()
-    InverseMlpControllerLearner(iterations=1, show_progress=False).fit(
-        demonstrations(affine_action, count=2)
-    )
+    InverseMlpLearner(iterations=1, show_progress=False).fit(demonstrations(affine_action, count=2))
     assert torch.equal(torch.random.get_rng_state(), before[0])
     assert torch.get_num_threads() == before[1]
 
 
 def test_settings_that_cannot_train_are_refused():
     with pytest.raises(InputError, match="batch_size must be greater than 0; found 0"):
-        InverseMlpControllerLearner(batch_size=0)
+        InverseMlpLearner(batch_size=0)
 
 
 PROGRAM_WITHOUT_TORCH = """
 import sys
 sys.modules["torch"] = None  # what an import finds where torch is not installed
-from kodex.controllers import InverseMlpControllerLearner
+from kodex.controllers import InverseMlpLearner
 from kodex.errors import MissingFeatureError
 from tests.controllers.known_servos import affine_action, demonstrations
 try:
-    InverseMlpControllerLearner().fit(demonstrations(affine_action))
+    InverseMlpLearner().fit(demonstrations(affine_action))
 except MissingFeatureError as error:
     print(error)
 """
