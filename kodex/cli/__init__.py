@@ -13,7 +13,17 @@ from kodex.errors import InputError, MissingFeatureError
 
 # verb -> (module:function, what it does)
 VERBS: dict[str, tuple[str, str]] = {
+    "run": ("kodex.cli.run:run", "Learn a skill, and write a report about it: the main job"),
+    "experts": ("kodex.cli.experts:experts", "List the shipped experts and how good they are"),
+    "collect": ("kodex.cli.collect:collect", "Collect demonstrations with a shipped expert"),
+    "train-expert": (
+        "kodex.cli.train_expert:train_expert",
+        "Train an expert of your own with DAPG",
+    ),
     "describe": ("kodex.cli.describe:describe", "Say what a file of trajectories holds"),
+    "fit": ("kodex.cli.fit:fit", "Learn a policy from a file of demonstrations"),
+    "evaluate": ("kodex.cli.evaluate:evaluate", "Say how often a policy succeeds"),
+    "compare": ("kodex.cli.compare:compare", "Say which of several policies is better"),
     "inspect": (
         "kodex.cli.inspect:inspect",
         "Say what a learned model is, and what to worry about",

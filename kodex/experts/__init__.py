@@ -4,7 +4,7 @@ Acting and collecting need NumPy only. Training needs torch: import `kodex.exper
 """
 
 from kodex.experts.actor import Actor, NoisyActor
-from kodex.experts.collect import collect, tried
+from kodex.experts.collecting import collect, tried
 from kodex.experts.shipped import ShippedExpert, expert, shipped_expert
 
 __all__ = [

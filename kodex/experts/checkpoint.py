@@ -9,7 +9,8 @@ import numpy as np
 
 from kodex.errors import InputError
 from kodex.experts.actor import Actor
-from kodex.experts.dapg import DapgLearner, Training
+from kodex.experts.dapg import Training
+from kodex.experts.dapg_learner import DapgLearner
 from kodex.experts.value_network import ValueNetwork
 from kodex.storage import Stored, read_model, write_model
 

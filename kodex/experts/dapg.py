@@ -15,54 +15,14 @@ from kodex.errors import InputError
 from kodex.experts import gae
 from kodex.experts.actor import Actor, NoisyActor
 from kodex.experts.behaviour_cloning import clone
-from kodex.experts.experience import Experience
+from kodex.experts.dapg_learner import DapgLearner
+from kodex.experts.experience import Experience, Pairs
 from kodex.experts.gaussian_policy import GaussianPolicy
 from kodex.experts.natural_gradient import NaturalStep, fisher_product, natural_step
 from kodex.experts.one_thread import one_thread
 from kodex.experts.value_network import ValueNetwork
 from kodex.seeding import generator
 from kodex.trajectory import Array
-
-
-@dataclass(frozen=True)
-class DapgLearner:
-    """Settings of DAPG. The defaults are its authors' but where a comment says otherwise."""
-
-    hidden: tuple[int, ...] = (64, 64)
-    iterations: int = 100
-    episodes: int = 200  # an iteration
-    step_size: float = 0.05  # the policy's change a step is a KL divergence of half of this
-    discount: float = 0.995
-    trace: float = 0.97  # the λ of generalised advantage estimation
-    demonstration_weight: float = 1e-2  # of a demonstrated action, in units of the advantages' std
-    demonstration_fade: float = 0.95  # an iteration
-    cloning_epochs: int = 50  # authors: 5; we have one demonstrator, whom we can copy closely
-    initial_deviation: float = 0.2  # of the exploration noise; authors: that of the actions
-    smallest_deviation: float = 0.05  # exp(-3)
-    conjugate_gradients: int = 10
-    damping: float = 1e-4
-    value_hidden: tuple[int, ...] = (128, 128)
-    value_epochs: int = 2
-    # Not in DAPG: what follows keeps actions smooth and inside of [-1, 1].
-    smoothness: float = 0.0  # weight of the squared change of the mean action a step
-    bound: float = 0.0  # weight of the squared excess of the mean action over 1
-
-    def __post_init__(self) -> None:
-        if self.iterations < 0 or self.episodes < 1 or not self.hidden:
-            raise InputError("training needs a hidden layer, episodes, and iterations of 0 or more")
-        if not 0.0 < self.smallest_deviation <= self.initial_deviation:
-            raise InputError(
-                "deviations must be 0 < smallest <= initial; found "
-                f"{self.smallest_deviation} and {self.initial_deviation}"
-            )
-
-
-@dataclass(frozen=True, eq=False)
-class Pairs:
-    """What demonstrators saw and what they did then."""
-
-    observations: Array  # (samples, d)
-    actions: Array  # (samples, m)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,16 +54,19 @@ class Progress:
     explained_variance: float  # of the returns, by the value network before its fit
 
 
-def begin(learner: DapgLearner, demonstrations: Pairs, seed: int) -> Training:
-    """Return the start of training: a policy cloned from `demonstrations`."""
+def begin(
+    learner: DapgLearner, demonstrations: Pairs, seed: int, actor: Actor | None = None
+) -> Training:
+    """Return the start of training: a policy cloned from `demonstrations`, unless one is given."""
     observations, actions = demonstrations.observations, demonstrations.actions
-    actor = clone(
-        Actor.untrained(observations, actions, learner.hidden, seed),
-        observations,
-        actions,
-        random=generator(seed, "cloning"),
-        epochs=learner.cloning_epochs,
-    )
+    if actor is None:
+        actor = clone(
+            Actor.untrained(observations, actions, learner.hidden, seed),
+            observations,
+            actions,
+            random=generator(seed, "cloning"),
+            epochs=learner.cloning_epochs,
+        )
     return Training(
         seed=seed,
         iteration=0,

@@ -12,6 +12,14 @@ from kodex.trajectory import Array, Trajectory
 
 
 @dataclass(frozen=True, eq=False)
+class Pairs:
+    """What demonstrators saw and what they did then."""
+
+    observations: Array  # (samples, d)
+    actions: Array  # (samples, m)
+
+
+@dataclass(frozen=True, eq=False)
 class Experience:
     """Episodes of equal length, seen by the one who learns from them."""
 

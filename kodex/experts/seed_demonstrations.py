@@ -12,7 +12,7 @@ import numpy as np
 
 from kodex.demonstrations import read
 from kodex.errors import InputError
-from kodex.experts.dapg import Pairs
+from kodex.experts.experience import Pairs
 from kodex.rollout import replay
 from kodex.tasks import Task
 from kodex.trajectory import Array, Trajectory

@@ -5,24 +5,12 @@ demonstrations draw from streams of their own: the seed and the purpose together
 2³², far from the seeds that people type, and that number is the seed of the draw.
 """
 
-from typing import Literal
-
 from kodex.seeding import generator
 from kodex.tasks import Task
-from kodex.trajectory import Distribution, Starts
-
-Purpose = Literal["training", "validation", "collection"]
+from kodex.trajectory import Starts
 
 
-def starts_for(
-    purpose: Purpose,
-    task: Task,
-    *,
-    count: int,
-    seed: int,
-    part: int = 0,
-    distribution: Distribution = "in",
-) -> Starts:
-    """Return starts of the stream that `purpose`, `seed` and `part` name."""
-    stream = int(generator(seed, "starts for", purpose, part).integers(2**32, 2**62))
-    return task.starts(distribution, count=count, seed=stream)
+def starts_for(purpose: str, task: Task, *, count: int, seed: int) -> Starts:
+    """Return in-distribution starts of the stream that `purpose` and `seed` name."""
+    stream = int(generator(seed, purpose, task.name).integers(2**32, 2**62))
+    return task.starts("in", count=count, seed=stream)

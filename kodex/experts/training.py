@@ -5,34 +5,38 @@ far, on validation starts that nothing is learned from) and `log.jsonl`. Running
 folder goes on from the checkpoint, and ends with the same bits as if it had never stopped.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-
+from kodex.errors import InputError
 from kodex.experts.actor import Actor
 from kodex.experts.checkpoint import read_checkpoint, write_checkpoint
-from kodex.experts.dapg import DapgLearner, Pairs, Progress, Training, begin, improve
-from kodex.experts.experience import experience_of
+from kodex.experts.dapg import Progress, Training, begin, improve
+from kodex.experts.dapg_learner import DapgLearner
+from kodex.experts.experience import Pairs, experience_of
+from kodex.experts.measuring import measure
 from kodex.experts.streams import starts_for
 from kodex.experts.training_log import read_log, write_log
 from kodex.rollout import roll_out
 from kodex.storage import write_model
 from kodex.tasks import Task
-from kodex.trajectory import Starts
+
+CHECKPOINT, EXPERT, LOG = "checkpoint", "expert", "log.jsonl"
 
 
 @dataclass(frozen=True)
-class Measured:
-    """How well a deterministic policy does, and how calmly."""
+class Validation:
+    """How policies are compared while training goes on."""
 
-    success: float
-    episodes: int
-    action_change: float  # mean |a(t+1) - a(t)| over steps and components, as executed
-    saturated: float  # share of executed components at -1 or 1
+    episodes: int = 200
+    every: int = 10  # iterations
+
+    def __post_init__(self) -> None:
+        if self.episodes < 1 or self.every < 1:
+            raise InputError("validation needs at least one episode, every iteration or less often")
 
 
 @dataclass(frozen=True)
@@ -40,21 +44,17 @@ class Iteration:
     """What a run has to say after an iteration."""
 
     progress: Progress
-    best: float  # success on the validation starts
+    best: float | None  # success on the validation starts; None: not validated yet
     seconds: float  # that the iteration took
 
 
-def measure(task: Task, actor: Actor, starts: Starts, *, show_progress: bool = False) -> Measured:
-    """Return how well `actor` does from `starts`."""
-    rollouts = roll_out(task, actor, starts, show_progress=show_progress)
-    actions = [rollout.actions for rollout in rollouts if rollout.actions is not None]
-    changes = [np.abs(np.diff(action, axis=0)).mean() for action in actions if len(action) > 1]
-    return Measured(
-        success=float(np.mean([bool(rollout.succeeded) for rollout in rollouts])),
-        episodes=len(rollouts),
-        action_change=float(np.mean(changes)),
-        saturated=float(np.mean([np.mean(np.abs(action) >= 1.0) for action in actions])),
-    )
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """Where a run stands, as it stands on disk."""
+
+    training: Training
+    best: list[float]  # success and minus the change of action of the best policy; may be empty
+    log: list[dict[str, Any]]
 
 
 def train(
@@ -64,58 +64,61 @@ def train(
     folder: str | Path,
     *,
     seed: int = 0,
-    validation_episodes: int = 200,
-    validate_every: int = 5,
+    actor: Actor | None = None,
+    validation: Validation | None = None,
     threads: int = 0,
+    provenance: Mapping[str, Any] | None = None,
 ) -> Iterator[Iteration]:
-    """Train, or go on training, in `folder`; yield after every iteration."""
-    folder = Path(folder)
-    training, notes, log = _opened(folder, learner, demonstrations, seed)
-    validation = starts_for("validation", task, count=validation_episodes, seed=seed)
-    while training.iteration < learner.iterations:
+    """Train, or go on training, in `folder`; yield after every iteration.
+
+    Training begins with `actor`, or else with a clone of `demonstrations`.
+    """
+    folder, validation = Path(folder), validation or Validation()
+    run = _opened(folder, learner, demonstrations, seed, actor)
+    while run.training.iteration < learner.iterations:
         began = perf_counter()
-        training, progress = _iterate(task, learner, training, demonstrations, threads)
+        training, progress = _iterate(task, learner, run.training, demonstrations, threads)
         line: dict[str, Any] = asdict(progress)
-        if training.iteration % validate_every == 0 or training.iteration == learner.iterations:
-            measured = measure(task, training.actor, validation)
+        best = run.best
+        if training.iteration % validation.every == 0 or training.iteration == learner.iterations:
+            starts = starts_for("validation starts", task, count=validation.episodes, seed=seed)
+            measured = measure(task, training.actor, starts, threads=threads)
             line |= {"validation": asdict(measured)}
             standing = [measured.success, -measured.action_change]
-            if standing > notes["best"]:
-                notes = {"best": standing}
+            if standing > best:
+                best = standing
+                notes = {"task": task.name, "seed": seed, "iteration": training.iteration}
+                notes |= {"validation": asdict(measured), **(provenance or {})}
                 write_model(
-                    training.actor.stored(),
-                    folder / "expert",
-                    provenance={
-                        "task": task.name,
-                        "iteration": training.iteration,
-                        "validation": asdict(measured),
-                    },
-                    replace=True,
+                    training.actor.stored(), folder / EXPERT, provenance=notes, replace=True
                 )
         seconds = perf_counter() - began
-        log.append(line | {"seconds": round(seconds, 3)})
-        write_log(folder / "log.jsonl", log)
-        write_checkpoint(folder / "checkpoint", training, learner, notes)
-        yield Iteration(progress=progress, best=notes["best"][0], seconds=seconds)
+        run = _Run(training, best, [*run.log, line | {"seconds": round(seconds, 3)}])
+        write_log(folder / LOG, run.log)
+        write_checkpoint(folder / CHECKPOINT, training, learner, {"best": best})
+        yield Iteration(progress, best[0] if best else None, seconds)
 
 
 def _opened(
-    folder: Path, learner: DapgLearner, demonstrations: Pairs, seed: int
-) -> tuple[Training, dict[str, Any], list[dict[str, Any]]]:
+    folder: Path, learner: DapgLearner, demonstrations: Pairs, seed: int, actor: Actor | None
+) -> _Run:
     """Return where the run in `folder` stands, or a fresh start."""
-    if not (folder / "checkpoint").exists():
-        return begin(learner, demonstrations, seed), {"best": [-1.0, 0.0]}, []
-    training, notes = read_checkpoint(folder / "checkpoint", learner, seed)
-    log = read_log(folder / "log.jsonl")
-    return training, notes, [line for line in log if line["iteration"] <= training.iteration]
+    if not (folder / CHECKPOINT).exists():
+        if folder.is_dir() and any(folder.iterdir()):
+            raise InputError(f"{folder} holds something other than a training run; choose another")
+        return _Run(begin(learner, demonstrations, seed, actor), [], [])
+    training, notes = read_checkpoint(folder / CHECKPOINT, learner, seed)
+    log = read_log(folder / LOG)
+    # A run may have stopped between its log and its checkpoint.
+    log = [line for line in log if line["iteration"] <= training.iteration]
+    return _Run(training, notes["best"], log)
 
 
 def _iterate(
     task: Task, learner: DapgLearner, training: Training, demonstrations: Pairs, threads: int
 ) -> tuple[Training, Progress]:
     explorer = training.explorer(task.horizon)
-    starts = starts_for(
-        "training", task, count=learner.episodes, seed=training.seed, part=training.iteration
-    )
+    purpose = f"training starts {training.iteration}"
+    starts = starts_for(purpose, task, count=learner.episodes, seed=training.seed)
     rollouts = roll_out(task, explorer, starts, record=("observations",), threads=threads)
     return improve(learner, training, experience_of(rollouts, explorer), demonstrations)

@@ -7,7 +7,8 @@ import pytest
 from toy_world import HORIZON, play, starts, timid_demonstrations
 
 from kodex.errors import InputError
-from kodex.experts.dapg import DapgLearner, begin, improve
+from kodex.experts.dapg import begin, improve
+from kodex.experts.dapg_learner import DapgLearner
 
 LEARNER = DapgLearner(
     hidden=(16,), iterations=40, episodes=60, initial_deviation=0.3, demonstration_weight=0.1

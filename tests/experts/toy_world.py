@@ -6,8 +6,7 @@ action is 2·(goal - x): it arrives in one step and stays there, for a return of
 
 import numpy as np
 
-from kodex.experts.dapg import Pairs
-from kodex.experts.experience import Experience
+from kodex.experts.experience import Experience, Pairs
 
 HORIZON = 9  # states
 

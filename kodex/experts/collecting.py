@@ -54,7 +54,7 @@ def collect(
     batches = roll_out_batches(
         task,
         policy,
-        starts_for("collection", task, count=_whole_batches(tries), seed=seed),
+        starts_for("collection starts", task, count=_whole_batches(tries), seed=seed),
         record=record,
         batch_size=BATCH,
         threads=threads,
