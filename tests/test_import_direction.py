@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1] / "kodex"
 # From the ground up; rooms in one layer do not see each other.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors", "environments"),
-    ("trajectory", "seeding", "storage", "progress_bar"),
+    ("trajectory", "seeding", "storage", "progress_bar", "lookup"),
     ("interfaces",),
     ("lifting", "demonstrations", "networks"),
     ("koopman", "baselines", "controllers"),

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-from kodex.controllers import RidgeControllerLearner
+from kodex.errors import InputError
 from kodex.interfaces import ControllerLearner, DynamicsLearner
-from kodex.koopman import KoopmanLearner
+from kodex.policies.recipes import Recipe
+from kodex.policies.recipes import recipe as recipe_named
 from kodex.policies.tracking import TrackingPolicy
 from kodex.trajectory import Trajectory
 
@@ -13,19 +14,21 @@ def fit(
     demonstrations: Sequence[Trajectory],
     validation: Sequence[Trajectory] | None = None,
     *,
+    recipe: str | Recipe = "default",
     dynamics: DynamicsLearner | None = None,
     controller: ControllerLearner | None = None,
 ) -> TrackingPolicy:
-    """Return the policy learned from `demonstrations`.
+    """Return the policy learned from `demonstrations`, with choices made by `validation`.
 
-    The paper's Koopman dynamics and the ridge controller, unless other learners are given; the
+    The `recipe` says how, unless other learners for the dynamics or the controller are given. The
     policy remembers the task that the demonstrations are of.
     """
-    dynamics = KoopmanLearner() if dynamics is None else dynamics
-    controller = RidgeControllerLearner() if controller is None else controller
+    if len(demonstrations) == 0:
+        raise InputError("there is nothing to learn from: no demonstration was given")
+    chosen = recipe_named(recipe) if isinstance(recipe, str) else recipe
     return TrackingPolicy(
-        dynamics=dynamics.fit(demonstrations),
-        controller=controller.fit(demonstrations, validation),
+        dynamics=(dynamics or chosen.dynamics).fit(demonstrations),
+        controller=(controller or chosen.controller).fit(demonstrations, validation),
         task=_task_of(demonstrations[0]),
     )
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import combinations
+from typing import Protocol
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -19,12 +20,27 @@ from kodex.reports.drawing import (
     shared_legend,
 )
 from kodex.reports.outcomes import Outcomes
-from kodex.reports.results import Rate
 
 FAILURES_DRAWN = 60  # more lines than that are a stain
 
 
-def success_plot(rows: Sequence[tuple[str, Rate, bool]]) -> Figure:
+class WithInterval(Protocol):
+    """A share of episodes, and the ends of its interval."""
+
+    @property
+    def rate(self) -> float:
+        """The share."""
+
+    @property
+    def low(self) -> float:
+        """The lower end."""
+
+    @property
+    def high(self) -> float:
+        """The upper end."""
+
+
+def success_plot(rows: Sequence[tuple[str, WithInterval, bool]]) -> Figure:
     """Draw each (name, rate, is the main one) as a dot on its 95 % interval."""
     names = [_shortened(name) for name, _, _ in reversed(rows)]
     figure, (axes,) = panel(

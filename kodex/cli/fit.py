@@ -1,0 +1,54 @@
+"""`kodex fit`: demonstrations in, a policy out."""
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+
+def fit(
+    demonstrations: Annotated[Path, tyro.conf.Positional],
+    output: Annotated[Path, tyro.conf.arg(aliases=["-o"])],
+    recipe: str = "default",
+    training: int | None = None,
+    validation: int | None = None,
+    lifting: str | None = None,
+    controller: str | None = None,
+    replace: bool = False,
+) -> None:
+    """Learn a policy from a file of demonstrations.
+
+    Args:
+        demonstrations: the file, such as kodex collect writes
+        output: the folder to write: config.json and model.safetensors
+        recipe: how to learn: default is the best in closed form, paper is the paper to the letter
+        training: learn from the first so many; else from all but the last fifth
+        validation: choose by the last so many; else by the last fifth
+        lifting: other observables than the recipe's, such as set2, fourier, radial (open loop)
+        controller: another controller than the recipe's: ridge or mlp
+        replace: replace the folder if it exists
+    """
+    from kodex.demonstrations import read
+    from kodex.experiments.provenance import provenance
+    from kodex.policies import fit as fit_policy
+    from kodex.policies import save
+    from kodex.policies.recipes import recipe as recipe_named
+
+    chosen = recipe_named(recipe).changed(lifting=lifting, controller=controller)
+    everything = read(demonstrations)
+    if validation is None:
+        validation = len(everything) // 5
+    if training is None:
+        training = len(everything) - validation
+    learned_from, _, chosen_by = everything.split(
+        training, max(0, len(everything) - training - validation), validation
+    )
+    began = time.perf_counter()
+    policy = fit_policy(learned_from, chosen_by if validation else None, recipe=chosen)
+    seconds = time.perf_counter() - began
+    save(policy, output, provenance=provenance({}) | {"recipe": chosen.name}, replace=replace)
+    print(
+        f"learned from {training} demonstrations, chose by {validation}, "
+        f"in {seconds:.2f} s (recipe {chosen.name}) -> {output}"
+    )
