@@ -1,7 +1,7 @@
 """Gradient descent for the inverse dynamics network: the one module here that needs torch."""
 
 import copy
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from kodex.controllers.transitions import Transitions
 from kodex.errors import MissingFeatureError
+from kodex.progress_bar import progress_bar
 from kodex.seeding import generator
 from kodex.trajectory import Array
 
@@ -46,8 +47,9 @@ def train(
     weights = torch.from_numpy((learn.weights * len(learn))[:, None]).float()
     judge_weights = torch.from_numpy(judge.weights[:, None]).float()
     best, best_loss = copy.deepcopy(network.state_dict()), float("inf")
-    with _one_thread(torch):
-        for _ in _shown(range(iterations), show_progress):
+    title = "training the controller"
+    with _one_thread(torch), progress_bar(title, iterations, wanted=show_progress) as advance:
+        for _ in range(iterations):
             order = torch.from_numpy(randomness.permutation(len(learn)))
             shuffled = [part[order].split(batch_size) for part in (inputs, targets, weights)]
             for seen, wanted, weight in zip(*shuffled, strict=True):
@@ -60,6 +62,7 @@ def train(
                 judged = float((judge_weights * missed.square()).sum())
             if judged < best_loss:
                 best, best_loss = copy.deepcopy(network.state_dict()), judged
+            advance(1)
     layers = sorted({int(name.split(".")[0]) for name in best})
     return standard.folded(
         [best[f"{layer}.weight"].numpy().T.astype(np.float64) for layer in layers],
@@ -130,15 +133,6 @@ def _one_thread(torch: Any) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(threads)
-
-
-def _shown(passes: Iterable[int], wanted: bool) -> Iterator[int]:
-    from rich.console import Console
-    from rich.progress import track
-
-    console = Console(stderr=True)
-    hidden = not (wanted and console.is_terminal)
-    yield from track(passes, "training the controller", console=console, disable=hidden)
 
 
 def _torch() -> Any:

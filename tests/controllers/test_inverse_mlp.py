@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -117,6 +118,10 @@ except MissingFeatureError as error:
 
 def test_without_torch_the_way_to_get_it_is_named():
     answer = subprocess.run(
-        [sys.executable, "-c", PROGRAM_WITHOUT_TORCH], capture_output=True, text=True, check=True
+        [sys.executable, "-c", PROGRAM_WITHOUT_TORCH],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).parents[2],
     )
     assert "pip install 'kodex[train]'" in answer.stdout
