@@ -34,8 +34,6 @@ All networks may also see a context that is constant during an episode, such as 
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from kodex.networks.mlp import Mlp
 from kodex.networks.operations import Signal, joined, solved, zeros
 
@@ -44,34 +42,71 @@ STANDSTILL = 1e-12  # added to vᵀ M v, so that a motion at rest has a directio
 
 
 @dataclass(frozen=True, eq=False)
-class Fabric:
-    """The four networks of a fabric; they see [q, context], and damping [q, v, context]."""
+class Metric:
+    """The mass M(q) = L Lᵀ + ε, with L the lower half of a network's answers, around 1."""
 
-    geometry: Mlp  # -> (n,)
-    potential: Mlp  # -> any number of components
-    damping: Mlp  # -> (1,)
-    metric: Mlp | None = None  # -> (n · n,); None: M = 1
+    network: Mlp  # [q, context] -> (n · n,)
+    triangle: Signal  # (n, n) ones on and below the diagonal
+
+    def mass(self, q: Signal, context: Signal) -> Signal:
+        """Return M(q), (episodes, n, n)."""
+        lower = self._lower(self.network(joined([q, context])))
+        return lower @ lower.mT + LEAST_MASS * self._one
+
+    def mass_and_apparent_force(
+        self, q: Signal, v: Signal, context: Signal
+    ) -> tuple[Signal, Signal]:
+        """Return M, (episodes, n, n), and ξ = M' v - ½ ∂/∂q (vᵀ M v), (episodes, n)."""
+        inputs, size = joined([q, context]), q.shape[-1]
+        still = zeros(q, *context.shape)
+        answers, rates = self.network.pushed(inputs, joined([v, still]))
+        lower = self._lower(answers)
+        rate = rates.reshape(lower.shape) * self.triangle
+        projected = _times(lower.mT, v)  # u = Lᵀ v, so vᵀ M v = |u|² + ε |v|²
+        changed = _times(rate, projected) + _times(lower, _times(rate.mT, v))
+        # ½ |Lᵀ v|² has the gradient v uᵀ in L; the network's layers carry it back to q.
+        in_lower = v[..., :, None] * projected[..., None, :] * self.triangle
+        slope = self.network.pulled(inputs, in_lower.reshape(answers.shape))[..., :size]
+        return lower @ lower.mT + LEAST_MASS * self._one, changed - slope
+
+    @property
+    def _one(self) -> Signal:
+        return self.triangle * self.triangle.T
+
+    def _lower(self, answers: Signal) -> Signal:
+        shaped = answers.reshape(*answers.shape[:-1], *self.triangle.shape)
+        return shaped * self.triangle + self._one
+
+
+@dataclass(frozen=True, eq=False)
+class Fabric:
+    """Networks of a fabric; they see [q, context], and damping [q, v, context]."""
+
+    geometry: Mlp  # h -> (n,)
+    potential: Mlp  # ψ -> any number of components
+    damping: Mlp  # b -> (1,)
+    metric: Metric | None = None  # None: M = 1
 
     def acceleration(self, q: Signal, v: Signal, context: Signal) -> Signal:
-        """Return q'', (episodes, n), at rest where the potential is flat."""
-        force = self.pull(q, context) + self.brake(q, v, context) * v
-        return self.energised(q, v, context) - self.accelerated(q, context, force)
+        """Return q'', (episodes, n): along the roads, downhill and braked."""
+        force = -self.pull(q, context) - self.brake(q, v, context) * v
+        bend = self.bend(q, v, context)
+        if self.metric is None:
+            return force + _keeping_speed(bend, v, v, zeros(v, *v.shape))
+        mass, apparent = self.metric.mass_and_apparent_force(q, v, context)
+        return solved(mass, force) + _keeping_speed(bend, v, _times(mass, v), apparent)
 
     def energised(self, q: Signal, v: Signal, context: Signal) -> Signal:
         """Return q'' of the geometry alone, along which the energy stays the same."""
-        bend = (v * v).sum(-1)[..., None] * self.geometry(joined([q, context]))
+        bend = self.bend(q, v, context)
         if self.metric is None:
-            along = (v * bend).sum(-1)[..., None] / ((v * v).sum(-1)[..., None] + STANDSTILL)
-            return along * v - bend
-        # M⁻¹(ξ + P(M bend - ξ)) = bend - v · vᵀ(M bend - ξ) / vᵀMv: only a speed is corrected.
-        mass, apparent = self.mass_and_apparent_force(q, v, context)
-        momentum = _times(mass, v)
-        work = (momentum * bend).sum(-1)[..., None] - (v * apparent).sum(-1)[..., None]
-        return v * work / ((momentum * v).sum(-1)[..., None] + STANDSTILL) - bend
+            return _keeping_speed(bend, v, v, zeros(v, *v.shape))
+        mass, apparent = self.metric.mass_and_apparent_force(q, v, context)
+        return _keeping_speed(bend, v, _times(mass, v), apparent)
 
-    def accelerated(self, q: Signal, context: Signal, force: Signal) -> Signal:
-        """Return M⁻¹ `force`."""
-        return force if self.metric is None else solved(self.mass(q, context), force)
+    def bend(self, q: Signal, v: Signal, context: Signal) -> Signal:
+        """Return |v|² h(q), (episodes, n)."""
+        return _dot(v, v) * self.geometry(joined([q, context]))
 
     def height(self, q: Signal, context: Signal) -> Signal:
         """Return the potential Ψ(q) = |ψ(q)|², (episodes,)."""
@@ -89,47 +124,22 @@ class Fabric:
 
     def energy(self, q: Signal, v: Signal, context: Signal) -> Signal:
         """Return E = ½ vᵀ M v, (episodes,)."""
-        if self.metric is None:
-            return 0.5 * (v * v).sum(-1)
-        return 0.5 * (v * _times(self.mass(q, context), v)).sum(-1)
-
-    def mass(self, q: Signal, context: Signal) -> Signal:
-        """Return M(q), (episodes, n, n)."""
-        assert self.metric is not None
-        lower = _lower(self.metric(joined([q, context])), q)
-        return lower @ lower.mT + _constant(q, LEAST_MASS * np.eye(q.shape[-1]))
-
-    def mass_and_apparent_force(
-        self, q: Signal, v: Signal, context: Signal
-    ) -> tuple[Signal, Signal]:
-        """Return M, (episodes, n, n), and ξ = M' v - ½ ∂/∂q (vᵀ M v), (episodes, n)."""
-        assert self.metric is not None
-        size = q.shape[-1]
-        inputs = joined([q, context])
-        still = zeros(q, len(q), inputs.shape[-1] - size)
-        answers, rates = self.metric.pushed(inputs, joined([v, still]))
-        lower = _lower(answers, q)
-        rate = rates.reshape(lower.shape) * _constant(q, np.tri(size))
-        projected = _times(lower.mT, v)  # u = Lᵀ v, so vᵀ M v = |u|² + ε |v|²
-        changed = _times(rate, projected) + _times(lower, _times(rate.mT, v))
-        # ½ |Lᵀ v|² has the gradient v uᵀ in L; the network's layers carry it back to q.
-        in_lower = v[..., :, None] * projected[..., None, :] * _constant(q, np.tri(size))
-        slope = self.metric.pulled(inputs, in_lower.reshape(len(q), -1))[..., :size]
-        mass = lower @ lower.mT + _constant(q, LEAST_MASS * np.eye(size))
-        return mass, changed - slope
+        momentum = v if self.metric is None else _times(self.metric.mass(q, context), v)
+        return 0.5 * _dot(v, momentum)[..., 0]
 
 
-def _lower(answers: Signal, like: Signal) -> Signal:
-    """Return L: the lower half of the network's answers, around 1."""
-    size = like.shape[-1]
-    shaped = answers.reshape(*like.shape[:-1], size, size)
-    return shaped * _constant(like, np.tri(size)) + _constant(like, np.eye(size))
+def _keeping_speed(bend: Signal, v: Signal, momentum: Signal, apparent: Signal) -> Signal:
+    """Return -M⁻¹ (ξ + P (M bend - ξ)), with `momentum` = M v and `apparent` = ξ.
+
+    Written out it is -bend + v · vᵀ (M bend - ξ) / vᵀ M v: no inverse, only a speed is corrected.
+    """
+    work = _dot(momentum, bend) - _dot(v, apparent)
+    return v * (work / (_dot(momentum, v) + STANDSTILL)) - bend
+
+
+def _dot(left: Signal, right: Signal) -> Signal:
+    return (left * right).sum(-1)[..., None]
 
 
 def _times(matrices: Signal, vectors: Signal) -> Signal:
     return (matrices @ vectors[..., None])[..., 0]
-
-
-def _constant(like: Signal, values: Signal) -> Signal:
-    """Return the array `values` of the kind that `like` is."""
-    return values if isinstance(like, np.ndarray) else like.new_tensor(values)

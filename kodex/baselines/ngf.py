@@ -15,7 +15,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from kodex.baselines.fabric import Fabric
+from kodex.baselines.fabric import Fabric, Metric
 from kodex.baselines.learning import prepared, settings_of
 from kodex.baselines.open_loop import check_first, restored_network, stepped, stored_network
 from kodex.networks.descent import Descent, Problem, descend
@@ -43,7 +43,7 @@ class NgfDynamics:
 
     layout: StateLayout
     standard: Standard
-    parameters: Mapping[str, Array]  # of five Mlps, and the "period", (1,)
+    parameters: Mapping[str, Array]  # of five Mlps; "period", (1,), "triangle", (n_robot, n_robot)
     activation: Activation
 
     @property
@@ -112,7 +112,7 @@ class NgfLearner:
         )
         layout = data.learn.layout
         joints = len(layout.robot)
-        constants = {"period": np.array([self.period])}
+        constants = {"period": np.array([self.period]), "triangle": np.tri(joints)}
 
         def error(parameters: Mapping[str, Signal], batch: Mapping[str, Signal]) -> Signal:
             wanted, fabric = batch["states"][..., :joints], _fabric(parameters, self.activation)
@@ -165,7 +165,7 @@ def _fabric(parameters: Mapping[str, Signal], activation: Activation) -> Fabric:
         geometry=Mlp.of(parameters, "geometry", activation),
         potential=Mlp.of(parameters, "potential", activation),
         damping=Mlp.of(parameters, "damping", activation),
-        metric=Mlp.of(parameters, "metric", activation),
+        metric=Metric(Mlp.of(parameters, "metric", activation), parameters["triangle"]),
     )
 
 

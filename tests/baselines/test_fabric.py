@@ -1,0 +1,132 @@
+"""Geometric fabrics keep their promises for any networks at all."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kodex.baselines.fabric import Fabric, Metric
+from kodex.networks.mlp import Mlp, mlp_parameters
+
+JOINTS, CONTEXT = 3, 2
+SEEDS = st.integers(0, 10_000)
+some = settings(deadline=None, max_examples=15)
+with_and_without_metric = pytest.mark.parametrize("massive", [True, False])
+
+
+def parameters_of(seed):
+    random = np.random.default_rng(seed)
+    shapes = {
+        "geometry": (JOINTS + CONTEXT, JOINTS),
+        "potential": (JOINTS + CONTEXT, JOINTS),
+        "damping": (2 * JOINTS + CONTEXT, 1),
+        "metric": (JOINTS + CONTEXT, JOINTS * JOINTS),
+    }
+    parameters = {}
+    for name, (inputs, outputs) in shapes.items():
+        parameters |= mlp_parameters(name, (inputs, 8, 8, outputs), random)
+    return parameters
+
+
+def fabric_of(parameters, massive, triangle):
+    networks = {name: Mlp.of(parameters, name, "smooth") for name in ("geometry", "potential")}
+    metric = Metric(Mlp.of(parameters, "metric", "smooth"), triangle) if massive else None
+    return Fabric(**networks, damping=Mlp.of(parameters, "damping", "smooth"), metric=metric)
+
+
+def fabric(seed, massive):
+    return fabric_of(parameters_of(seed), massive, np.tri(JOINTS))
+
+
+def drawn(seed, episodes=4):
+    draw = np.random.default_rng(seed)
+    return (draw.normal(size=(episodes, size)) for size in (JOINTS, JOINTS, CONTEXT))
+
+
+def rate(function, q, v, acceleration, small=1e-5):
+    """Return how fast `function`(q, v) changes along a motion, by a difference quotient."""
+    ahead = function(q + small * v, v + small * acceleration)
+    behind = function(q - small * v, v - small * acceleration)
+    return (ahead - behind) / (2 * small)
+
+
+@with_and_without_metric
+@some
+@given(seed=SEEDS)
+def test_energisation_keeps_the_energy(massive, seed):
+    each, (q, v, context) = fabric(seed, massive), drawn(seed)
+    acceleration = each.energised(q, v, context)
+    changed = rate(lambda q, v: each.energy(q, v, context), q, v, acceleration)
+    np.testing.assert_allclose(changed, 0.0, atol=1e-6)
+
+
+@with_and_without_metric
+@some
+@given(seed=SEEDS)
+def test_energisation_stays_on_the_roads_of_the_geometry(massive, seed):
+    each, (q, v, context) = fabric(seed, massive), drawn(seed)
+    corrected = each.energised(q, v, context) + each.bend(q, v, context)
+    # What it changes is along the velocity: the speed on the road and not the road.
+    along = (corrected * v).sum(-1, keepdims=True) / (v * v).sum(-1, keepdims=True) * v
+    np.testing.assert_allclose(corrected, along, atol=1e-9)
+
+
+@with_and_without_metric
+@some
+@given(seed=SEEDS, speed=st.floats(0.1, 10.0))
+def test_a_road_is_the_same_at_every_speed(massive, seed, speed):
+    each, (q, v, context) = fabric(seed, massive), drawn(seed)
+    slow, fast = each.energised(q, v, context), each.energised(q, speed * v, context)
+    np.testing.assert_allclose(fast, speed**2 * slow, rtol=1e-6, atol=1e-9)
+
+
+@some
+@given(seed=SEEDS)
+def test_the_potentials_gradient_is_a_gradient(seed):
+    each, (q, direction, context) = fabric(seed, False), drawn(seed)
+    quotient = rate(lambda q, v: each.height(q, context), q, direction, 0.0)
+    np.testing.assert_allclose((each.pull(q, context) * direction).sum(-1), quotient, atol=1e-7)
+    assert (each.height(q, context) >= 0.0).all()
+
+
+@with_and_without_metric
+@some
+@given(seed=SEEDS)
+def test_damping_never_adds_energy_and_all_that_is_lost_is_damping(massive, seed):
+    each, (q, v, context) = fabric(seed, massive), drawn(seed)
+
+    def total(q, v):
+        return each.energy(q, v, context) + each.height(q, context)
+
+    lost = -rate(total, q, v, each.acceleration(q, v, context))
+    expected = each.brake(q, v, context)[:, 0] * (v * v).sum(-1)
+    assert (expected >= 0.0).all()
+    np.testing.assert_allclose(lost, expected, atol=1e-6)
+
+
+@with_and_without_metric
+def test_at_rest_it_moves_only_if_the_potential_is_steep(massive):
+    each, (q, _, context) = fabric(3, massive), drawn(3)
+    still = np.zeros_like(q)
+    np.testing.assert_array_equal(each.energised(q, still, context), -still)
+    assert np.abs(each.acceleration(q, still, context)).min() > 0.0
+
+
+def test_the_mass_is_symmetric_and_positive():
+    each, (q, v, context) = fabric(5, True), drawn(5)
+    mass, _ = each.metric.mass_and_apparent_force(q, v, context)
+    np.testing.assert_allclose(mass, each.metric.mass(q, context))
+    np.testing.assert_allclose(mass, mass.mT)
+    assert np.linalg.eigvalsh(mass).min() >= 0.01 - 1e-12
+
+
+@with_and_without_metric
+def test_what_acts_is_what_is_trained(massive):
+    parameters, (q, v, context) = parameters_of(1), drawn(1)
+    tensors = {name: torch.from_numpy(array) for name, array in parameters.items()}
+    twin = fabric_of(tensors, massive, torch.from_numpy(np.tri(JOINTS)))
+    trained = twin.acceleration(*(torch.from_numpy(each) for each in (q, v, context)))
+    np.testing.assert_allclose(
+        fabric(1, massive).acceleration(q, v, context), trained.numpy(), atol=1e-10
+    )
