@@ -7,7 +7,7 @@ from unseen starts.
 
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -88,19 +88,14 @@ def main(files: list[str], wanted: list[str]) -> None:
         task = task_named(start.task)
         count = len(demonstrations) // 5
         learned_from, followed = demonstrations[:-count], demonstrations[-count:]
-        console.print(measured_table(task, learned_from, followed, wanted))
+        for table in measured_tables(task, learned_from, followed, wanted):
+            console.print(table)
 
 
-def measured_table(
+def measured_tables(
     task: Task, learned_from: TrajectorySet, followed: TrajectorySet, wanted: list[str]
-) -> Table:
-    table = Table(
-        title=f"{task.title}: learned from {len(learned_from)} demonstrations; success and mean "
-        "distance of a joint from its reference"
-    )
-    names = ("controller", "seconds", "way", f"{len(followed)} held-out", f"{UNSEEN} unseen, Set 3")
-    for name in names:
-        table.add_column(name)
+) -> Iterator[Table]:
+    """Yield a table for each controller, as soon as it is measured."""
     koopman = KoopmanLearner().fit(learned_from)
     given = GivenReference(task.layout, followed.stacked("states"))
     unseen = task.starts("in", count=UNSEEN, seed=SEED)
@@ -110,16 +105,20 @@ def measured_table(
         begun = time.perf_counter()
         controller = learner().fit(learned_from)
         seconds = time.perf_counter() - begun
+        table = Table(
+            title=f"{task.title}, {name}: learned from {len(learned_from)} demonstrations in "
+            f"{seconds:.2f} s; success, and mean distance of a joint from its reference"
+        )
+        for column in ("way", f"joints of {len(followed)} held-out", f"{UNSEEN} unseen, Set 3"):
+            table.add_column(column)
         for way, options in WAYS.items():
             policy = TrackingPolicy(given, controller, **options)
             table.add_row(
-                name,
-                f"{seconds:.2f}",
                 way,
                 _result(task, policy, starts_of(followed)),
                 _result(task, replace(policy, dynamics=koopman), unseen),
             )
-    return table
+        yield table
 
 
 def _result(task: Task, policy: TrackingPolicy, starts: Starts) -> str:
