@@ -1,7 +1,9 @@
 """Synthetic demonstrations of the sizes of the paper's four tasks, and a way to measure."""
 
+import resource
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -45,3 +47,13 @@ def best_times(contestants: Sequence[Callable[[], object]], rounds: int = 3) -> 
             contestant()
             times[index] = min(times[index], time.perf_counter() - begun)
     return times
+
+
+def peak_memory() -> float:
+    """Return the most memory that this process has had so far, in MiB."""
+    status = Path("/proc/self/status")
+    if status.is_file():
+        # What getrusage says includes the peak of the process that started this one.
+        (line,) = (row for row in status.read_text().splitlines() if row.startswith("VmHWM"))
+        return int(line.split()[1]) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

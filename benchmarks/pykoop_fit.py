@@ -6,7 +6,6 @@ which pykoop is handed as a function; the second row is the polynomial that pyko
 fit has a process of its own.
 """
 
-import resource
 import time
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -17,7 +16,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.made_demonstrations import made_demonstrations
+from benchmarks.made_demonstrations import made_demonstrations, peak_memory
 from kodex.interfaces import Array, LiftingLearner
 from kodex.koopman import KoopmanLearner
 from kodex.lifting import MonomialsLearner, PaperPolynomial, PaperPolynomialLearner
@@ -60,14 +59,13 @@ def measure(library: str, lifting: str) -> Measured:
     states = np.concatenate([each.states for each in demonstrations[:5]])
     makers = {"kodex": kodex_fit, "pykoop": pykoop_fit}
     run = makers[library](demonstrations, lifting)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = peak_memory()
     seconds = float("inf")
     for _ in range(ROUNDS):
         begun = time.perf_counter()
         predict = run()
         seconds = min(seconds, time.perf_counter() - begun)
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return seconds, (after - before) / 1024, predict(states)
+    return seconds, peak_memory() - before, predict(states)
 
 
 def kodex_fit(

@@ -82,8 +82,11 @@ class KoopmanDynamics:
 
     def next_state(self, states: Array) -> Array:
         """Return the states one step later, (..., window · n) -> (..., n)."""
-        rows = self._rows.first(1)[0]
-        return np.asarray(self.lifting.lift(states) @ rows.T + self.lifting.offset)
+        return self.next_of(self.lifting.lift(states))
+
+    def next_of(self, lifted: Array) -> Array:
+        """Return the states one step later than the observables, (..., p) -> (..., n)."""
+        return np.asarray(lifted @ self._rows.first(1)[0].T + self.lifting.offset)
 
     def predict(self, first: Array, horizon: int) -> Array:
         """Return references from the `first` states, (..., n) -> (..., horizon, n).

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy import linalg
 
 from kodex.errors import InputError
 from kodex.interfaces import Array, Lifting, LiftingLearner
@@ -82,7 +81,7 @@ class KoopmanLearner:
             moments,
             dynamics.matrix,
             lifting.recovery,
-            _gram_eigenvalues(equations),
+            equations.spectrum.values,
             repr(solver),
             scores=scores,
             clipped_from=None if self.max_radius is None else spectral_radius(matrix),
@@ -94,11 +93,3 @@ def _sample(trajectories: Sequence[Array]) -> Array:
     """Return at most LIFTING_SAMPLE states, evenly spread, (samples, n)."""
     states = np.concatenate(trajectories)
     return states[:: 1 + (len(states) - 1) // LIFTING_SAMPLE]
-
-
-def _gram_eigenvalues(equations: NormalEquations) -> Array:
-    """Return the eigenvalues of G, (p,) falling; they cost little if a solver has them already."""
-    if "spectrum" in vars(equations):
-        return equations.spectrum.values
-    rising = linalg.eigvalsh(equations.gram, check_finite=False)
-    return np.asarray(rising[::-1], dtype=np.float64)

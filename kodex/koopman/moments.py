@@ -165,20 +165,26 @@ def _accumulate(total: Moments, lifting: Lifting, chunk: list[_Piece]) -> None:
     """Add a chunk to the arrays of `total` in place."""
     seen = np.concatenate([piece.seen for piece in chunk]) if len(chunk) > 1 else chunk[0].seen
     lengths = [len(piece.seen) for piece in chunk]
-    roots = np.repeat(np.sqrt([piece.weight for piece in chunk]), lengths)[:, None]
-    lifted = lifting.lift(seen) * roots
+    weights = np.array([piece.weight for piece in chunk])
+    lifted = lifting.lift(seen)
+    scale = weights[0]
+    if np.any(weights != scale):
+        lifted = lifted * np.repeat(np.sqrt(weights), lengths)[:, None]
+        scale = 1.0
+    elif np.may_share_memory(lifted, seen):  # a lifting may hand back what it was given
+        lifted = lifted.copy()
     # All pairs of neighbouring rows make two large products. Where one piece ends and the next
-    # begins there is no transition, so the row before is emptied.
+    # begins there is no transition, so the last rows are taken out, and each piece's last
+    # transition is added by itself.
     ends = np.cumsum(lengths) - 1
-    now = lifted.copy()
-    now[ends] = 0.0
-    total.gram[...] += now.T @ now
-    total.cross[...] += lifted[1:].T @ now[:-1]
+    last = lifted[ends]
+    lifted[ends] = 0.0
+    total.gram[...] += scale * (lifted.T @ lifted)
+    total.cross[...] += scale * (lifted[1:].T @ lifted[:-1] + last.T @ lifted[ends - 1])
 
     states = seen[:, -lifting.layout.size :]
     inside = np.ones(len(seen) - 1, dtype=bool)
     inside[ends[:-1]] = False
-    targets = ((states[1:] - lifting.offset) * roots[1:])[inside]
-    changes = (np.diff(states, axis=0) * roots[1:])[inside]
-    total.targets[...] += np.einsum("ij,ij->j", targets, targets)
-    total.changes[...] += np.einsum("ij,ij->j", changes, changes)
+    rows = np.repeat(weights, lengths)[1:][inside]
+    total.targets[...] += rows @ (states[1:] - lifting.offset)[inside] ** 2
+    total.changes[...] += rows @ np.diff(states, axis=0)[inside] ** 2
