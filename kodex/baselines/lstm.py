@@ -18,7 +18,7 @@ from kodex.baselines.sequences import mean_square
 from kodex.networks.descent import Descent, Problem, descend
 from kodex.networks.lstm import lstm_parameters, lstm_step
 from kodex.networks.mlp import mlp_parameters
-from kodex.networks.operations import Signal, in_time, zeros
+from kodex.networks.operations import Signal, affine, in_time, zeros
 from kodex.networks.standard import Standard
 from kodex.seeding import generator
 from kodex.storage import Stored
@@ -122,9 +122,9 @@ class LstmLearner:
 
 
 def _advanced(parameters: Mapping[str, Signal], memory: LstmMemory) -> LstmMemory:
-    signal = memory.state @ parameters["in.weight 0"] + parameters["in.bias 0"]
+    signal = affine(memory.state, parameters["in.weight 0"], parameters["in.bias 0"])
     hidden, cell = lstm_step(parameters, signal, memory.hidden, memory.cell)
-    answer = hidden @ parameters["out.weight 0"] + parameters["out.bias 0"]
+    answer = affine(hidden, parameters["out.weight 0"], parameters["out.bias 0"])
     if "change" in parameters:
         answer = memory.state + parameters["change"] * answer
     return LstmMemory(answer, hidden, cell)

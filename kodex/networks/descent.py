@@ -148,13 +148,16 @@ class _Run:
         for group in self.optimiser.param_groups:
             group["lr"] = self.descent.rate(epoch)
         rows = len(next(iter(self.data.values())))
-        order = generator(self.problem.seed, "epoch", epoch).permutation(rows)
+        random = generator(self.problem.seed, "epoch", epoch)
+        order = self.torch.from_numpy(random.permutation(rows))
         if self.descent.fresh_adam == "epoch":
             self.optimiser.state.clear()
-        for places in self.torch.from_numpy(order).split(self.descent.batch_size or rows):
+        size = self.descent.batch_size or rows
+        shuffled = {name: each[order].split(size) for name, each in self.data.items()}
+        for batch in zip(*shuffled.values(), strict=True):
             if self.descent.fresh_adam == "batch":
                 self.optimiser.state.clear()
-            self._move({name: values[places] for name, values in self.data.items()})
+            self._move(dict(zip(shuffled, batch, strict=True)))
         self._judge(epoch + 1)
 
     def _move(self, batch: Tensors) -> None:

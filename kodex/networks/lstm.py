@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from kodex.networks.operations import Signal, sigmoid, tanh
+from kodex.networks.operations import Signal, affine, sigmoid, tanh
 from kodex.trajectory import Array
 
 
@@ -12,11 +12,8 @@ def lstm_step(
     parameters: Mapping[str, Signal], signal: Signal, hidden: Signal, cell: Signal
 ) -> tuple[Signal, Signal]:
     """Return (hidden, cell) after seeing `signal`: (episodes, inputs), twice (episodes, H)."""
-    gates = (
-        signal @ parameters["lstm.input weight"]
-        + parameters["lstm.input bias"]
-        + hidden @ parameters["lstm.hidden weight"]
-        + parameters["lstm.hidden bias"]
+    gates = affine(signal, parameters["lstm.input weight"], parameters["lstm.input bias"]) + affine(
+        hidden, parameters["lstm.hidden weight"], parameters["lstm.hidden bias"]
     )
     size = hidden.shape[-1]
     taken, kept = sigmoid(gates[..., :size]), sigmoid(gates[..., size : 2 * size])

@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from kodex.networks.operations import Signal, relu
+from kodex.networks.operations import Signal, affine, relu
 from kodex.trajectory import Array
 
 # "smooth" is x / √(1 + x²): shaped like tanh, and its derivatives have no corners.
@@ -47,17 +47,17 @@ class Mlp:
     def __call__(self, signal: Signal) -> Signal:
         """Return the outputs, (..., inputs) -> (..., outputs)."""
         for place in range(len(self.weights) - 1):
-            signal = signal @ self.weights[place] + self.biases[place]
+            signal = affine(signal, self.weights[place], self.biases[place])
             if self.gains:
                 signal = _normalised(signal)[0] * self.gains[place] + self.shifts[place]
             signal = relu(signal) if self.activation == "relu" else _smooth(signal)[0]
-        return signal @ self.weights[-1] + self.biases[-1]
+        return affine(signal, self.weights[-1], self.biases[-1])
 
     def pushed(self, signal: Signal, direction: Signal) -> tuple[Signal, Signal]:
         """Return the outputs, and how fast they change when the inputs move in `direction`."""
         for place in range(len(self.weights) - 1):
             signal, direction = (
-                signal @ self.weights[place] + self.biases[place],
+                affine(signal, self.weights[place], self.biases[place]),
                 direction @ self.weights[place],
             )
             if self.gains:
@@ -66,7 +66,7 @@ class Mlp:
                 signal = signal * self.gains[place] + self.shifts[place]
             signal, slope = self._bent(signal)
             direction = direction * slope
-        return signal @ self.weights[-1] + self.biases[-1], direction @ self.weights[-1]
+        return affine(signal, self.weights[-1], self.biases[-1]), direction @ self.weights[-1]
 
     def pulled(self, signal: Signal, gradient_of: Signal) -> Signal:
         """Return the gradient in the inputs of outputs · `gradient_of`, (..., inputs).
@@ -75,13 +75,13 @@ class Mlp:
         """
         backwards = []
         for place in range(len(self.weights) - 1):
-            signal = signal @ self.weights[place] + self.biases[place]
+            signal = affine(signal, self.weights[place], self.biases[place])
             normal, spread = _normalised(signal) if self.gains else (signal, None)
             if self.gains:
                 signal = normal * self.gains[place] + self.shifts[place]
             signal, slope = self._bent(signal)
             backwards.append((slope, normal, spread))
-        outputs = signal @ self.weights[-1] + self.biases[-1]
+        outputs = affine(signal, self.weights[-1], self.biases[-1])
         gradient = gradient_of(outputs) if callable(gradient_of) else gradient_of
         gradient = gradient @ self.weights[-1].T
         for place, (slope, normal, spread) in reversed(list(enumerate(backwards))):

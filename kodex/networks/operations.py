@@ -8,6 +8,15 @@ import numpy as np
 Signal = Any  # a NumPy array or a torch tensor
 
 
+def affine(signal: Signal, weight: Signal, bias: Signal) -> Signal:
+    """Return x W + b, (..., inputs) -> (..., outputs)."""
+    if isinstance(signal, np.ndarray):
+        return signal @ weight + bias
+    import torch
+
+    return torch.nn.functional.linear(signal, weight.T, bias)
+
+
 def relu(signal: Signal) -> Signal:
     """Return max(x, 0)."""
     return np.maximum(signal, 0.0) if isinstance(signal, np.ndarray) else signal.relu()

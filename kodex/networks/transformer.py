@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from kodex.networks.mlp import layer_norm
-from kodex.networks.operations import Signal, gelu, softmax
+from kodex.networks.operations import Signal, affine, gelu, softmax
 from kodex.trajectory import Array
 
 OUT_OF_SIGHT = -1e9  # as a logarithm of attention
@@ -24,22 +24,22 @@ def transformer(
 ) -> Signal:
     """Return one vector a moment, (episodes, steps, outputs)."""
 
-    def affine(name: str, signal: Signal) -> Signal:
-        return signal @ parameters[f"{name} weight"] + parameters[f"{name} bias"]
+    def mapped(name: str, signal: Signal) -> Signal:
+        return affine(signal, parameters[f"{name} weight"], parameters[f"{name} bias"])
 
     def normal(name: str, signal: Signal) -> Signal:
         return layer_norm(signal, parameters[f"{name} gain"], parameters[f"{name} shift"])
 
-    signal = affine("embedding", tokens) + places
+    signal = mapped("embedding", tokens) + places
     block = 0
     while f"block {block} attention weight" in parameters:
         name = f"block {block}"
-        mixed = _attended(affine(f"{name} attention", signal), unseen, heads)
-        signal = normal(f"{name} first", signal + affine(f"{name} mixing", mixed))
-        wide = gelu(affine(f"{name} wide", signal))
-        signal = normal(f"{name} second", signal + affine(f"{name} narrow", wide))
+        mixed = _attended(mapped(f"{name} attention", signal), unseen, heads)
+        signal = normal(f"{name} first", signal + mapped(f"{name} mixing", mixed))
+        wide = gelu(mapped(f"{name} wide", signal))
+        signal = normal(f"{name} second", signal + mapped(f"{name} narrow", wide))
         block += 1
-    return affine("head", signal)
+    return mapped("head", signal)
 
 
 def transformer_parameters(
@@ -48,21 +48,21 @@ def transformer_parameters(
     """Return first parameters: weights normal with deviation 0.02, biases zero."""
     parameters: dict[str, Array] = {}
 
-    def affine(name: str, before: int, after: int) -> None:
+    def drawn(name: str, before: int, after: int) -> None:
         parameters[f"{name} weight"] = random.normal(0.0, 0.02, (before, after))
         parameters[f"{name} bias"] = np.zeros(after)
 
-    affine("embedding", inputs, width)
+    drawn("embedding", inputs, width)
     for block in range(blocks):
         name = f"block {block}"
-        affine(f"{name} attention", width, 3 * width)
-        affine(f"{name} mixing", width, width)
-        affine(f"{name} wide", width, 4 * width)
-        affine(f"{name} narrow", 4 * width, width)
+        drawn(f"{name} attention", width, 3 * width)
+        drawn(f"{name} mixing", width, width)
+        drawn(f"{name} wide", width, 4 * width)
+        drawn(f"{name} narrow", 4 * width, width)
         for norm in ("first", "second"):
             parameters[f"{name} {norm} gain"] = np.ones(width)
             parameters[f"{name} {norm} shift"] = np.zeros(width)
-    affine("head", width, outputs)
+    drawn("head", width, outputs)
     return parameters
 
 
