@@ -40,7 +40,7 @@ def collect(
     episodes
         How many demonstrations to keep.
     seed
-        Names the starts (and the noise); the same seed gives the same file.
+        Names the starts (and the noise); the same seed gives the same demonstrations.
     variation
         Collect in a changed world: heavy-object, light-object, light-hand or heavy-hand.
     noise

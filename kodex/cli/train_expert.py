@@ -38,7 +38,7 @@ class Settings:
     # how DAPG learns
     learner: tyro.conf.OmitArgPrefixes[DapgLearner]
     seed: int = 0  # the same seed gives the same expert, interrupted or not
-    # a folder with an expert to begin with, instead of a clone of the demonstrations
+    # an expert or a run's checkpoint to begin with, instead of a clone of the demonstrations
     begin_with: Path | None = None
     validation_episodes: int = 200  # starts on which policies are compared, not learned from
     validate_every: int = 10  # iterations
@@ -82,7 +82,7 @@ def train_expert(
         read_pairs(settings.demonstrations, world),
         settings.output,
         seed=settings.seed,
-        actor=None if begin_with is None else Actor.restore(read_model(begin_with)),
+        actor=None if begin_with is None else _actor_in(begin_with),
         validation=Validation(settings.validation_episodes, settings.validate_every),
         provenance={"commands": _commands(begin_with)},
     )
@@ -90,6 +90,11 @@ def train_expert(
         for iteration in iterations:
             show(iteration)
     _measure(world, settings.output / EXPERT, settings.test_episodes, settings.test_seed)
+
+
+def _actor_in(folder: Path) -> Actor:
+    stored = read_model(folder)
+    return Actor.restore(stored.parts.get("actor", stored))
 
 
 def _commands(begin_with: Path | None) -> list[str]:

@@ -52,7 +52,8 @@ def read_checkpoint(
     stored = read_model(folder)
     if stored.type != TYPE:
         raise InputError(f"{folder} is not a checkpoint but a {stored.type!r}")
-    before, now = dict(stored.config["learner"]), _settings(learner)
+    # A setting that was not known then was at its default.
+    before, now = {**_settings(DapgLearner()), **stored.config["learner"]}, _settings(learner)
     before["seed"], now["seed"] = stored.config["seed"], seed
     differing = sorted(
         name for name in now if name != "iterations" and before.get(name) != now[name]

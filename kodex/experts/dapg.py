@@ -83,11 +83,11 @@ def improve(
     learner: DapgLearner, training: Training, experience: Experience, demonstrations: Pairs
 ) -> tuple[Training, Progress]:
     """Return training after one iteration on `experience` of its explorer."""
+    rewards = experience.rewards.copy()
+    rewards[:, -1] += learner.success_bonus * experience.succeeded
     values = training.value.predict(experience.observations)
-    returns = gae.returns(experience.rewards, learner.discount)
-    advantages = gae.advantages(
-        experience.rewards, values, discount=learner.discount, trace=learner.trace
-    )
+    returns = gae.returns(rewards, learner.discount)
+    advantages = gae.advantages(rewards, values, discount=learner.discount, trace=learner.trace)
     policy = GaussianPolicy(training.actor)
     before = policy.parameters(training.log_deviation)
     seen = torch.as_tensor(experience.observations.reshape(-1, training.actor.observation_size))

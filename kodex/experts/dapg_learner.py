@@ -24,7 +24,8 @@ class DapgLearner:
     damping: float = 1e-4
     value_hidden: tuple[int, ...] = (128, 128)
     value_epochs: int = 2
-    # Not in DAPG: what follows keeps actions smooth and inside of [-1, 1].
+    # Not in DAPG: what follows rewards what is judged, and keeps actions smooth and in [-1, 1].
+    success_bonus: float = 0.0  # reward at the end of an episode that succeeded
     smoothness: float = 0.0  # weight of the squared change of the mean action a step
     bound: float = 0.0  # weight of the squared excess of the mean action over 1
 

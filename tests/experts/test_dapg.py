@@ -25,12 +25,17 @@ def trained(learner, seed=0, iterations=40):
     return training, history
 
 
+@pytest.fixture(scope="module")
+def result():
+    return trained(LEARNER)
+
+
 def mean_return(actor):
     return play(actor, starts(500, seed=99)).rewards.sum(axis=1).mean()
 
 
-def test_it_finds_the_best_policy_of_a_toy_world():
-    training, _ = trained(LEARNER)
+def test_it_finds_the_best_policy_of_a_toy_world(result):
+    training, _ = result
     cloned = begin(LEARNER, timid_demonstrations(), 0).actor
     best = 0.0
     assert mean_return(cloned) < -0.5
@@ -38,9 +43,8 @@ def test_it_finds_the_best_policy_of_a_toy_world():
     assert play(training.actor, starts(500, seed=99)).succeeded.mean() > 0.98
 
 
-def test_every_step_changes_the_policy_by_about_half_the_step_size():
-    _, history = trained(LEARNER, iterations=10)
-    measured = [progress.divergence for progress in history]
+def test_every_step_changes_the_policy_by_about_half_the_step_size(result):
+    measured = [progress.divergence for progress in result[1]]
     assert 0.4 * LEARNER.step_size < np.mean(measured) < 0.65 * LEARNER.step_size
 
 
@@ -52,14 +56,26 @@ def test_the_same_seed_repeats_a_run_bit_for_bit_and_another_does_not():
         assert np.array_equal(one, two)
 
 
-def test_a_penalty_on_changing_actions_makes_them_change_less():
-    _, free = trained(LEARNER)
+def test_a_penalty_on_changing_actions_makes_them_change_less(result):
     _, smooth = trained(replace(LEARNER, smoothness=20.0))
-    assert smooth[-1].action_change < 0.7 * free[-1].action_change
+    assert smooth[-1].action_change < 0.7 * result[1][-1].action_change
 
 
-def test_noise_never_falls_below_its_floor():
-    training, _ = trained(LEARNER)
+def test_a_bonus_for_success_is_worth_what_it_says():
+    demonstrations = timid_demonstrations()
+    training = begin(LEARNER, demonstrations, 0)
+    experience = play(training.explorer(HORIZON), starts(60, seed=0))
+    rewards = experience.rewards.copy()
+    rewards[:, -1] += 5.0 * experience.succeeded
+    promised, _ = improve(replace(LEARNER, success_bonus=5.0), training, experience, demonstrations)
+    paid, _ = improve(LEARNER, training, replace(experience, rewards=rewards), demonstrations)
+    assert 0 < experience.succeeded.mean() < 1
+    for one, two in zip(promised.actor.weights, paid.actor.weights, strict=True):
+        assert np.array_equal(one, two)
+
+
+def test_noise_never_falls_below_its_floor(result):
+    training, _ = result
     assert np.exp(training.log_deviation).min() >= LEARNER.smallest_deviation * (1 - 1e-12)
 
 
