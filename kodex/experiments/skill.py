@@ -18,7 +18,7 @@ from kodex.evaluation import Results, write_results
 from kodex.experiments.evaluating import evaluate
 from kodex.experiments.provenance import provenance
 from kodex.experts import collect, expert, tried
-from kodex.policies import TrackingPolicy, fit, save
+from kodex.policies import LiftedPolicy, TrackingPolicy, fit, save
 from kodex.reports.report import write_report
 from kodex.reports.video import write_video
 from kodex.rollout import roll_out
@@ -77,14 +77,14 @@ class SkillStudy:
             write_report(fresh)
         return results
 
-    def _learn(self, demonstrations: TrajectorySet) -> TrackingPolicy:
+    def _learn(self, demonstrations: TrajectorySet) -> TrackingPolicy | LiftedPolicy:
         training, validation = demonstrations.split(self.training, self.validation)
         return fit(training, validation, recipe=self.recipe)
 
     def _judge(
         self,
         task: Task,
-        policy: TrackingPolicy,
+        policy: TrackingPolicy | LiftedPolicy,
         demonstrations: TrajectorySet,
         seconds: dict[str, float],
         folder: Path,
@@ -120,7 +120,9 @@ class SkillStudy:
             provenance=provenance({"collect": self.seed, "evaluate": self.evaluation_seed}),
         )
 
-    def _film(self, task: Task, policy: TrackingPolicy, folder: Path, say: Say) -> None:
+    def _film(
+        self, task: Task, policy: TrackingPolicy | LiftedPolicy, folder: Path, say: Say
+    ) -> None:
         starts = task.starts("in", count=min(FILMED, self.instances), seed=self.evaluation_seed)
         try:
             shown = roll_out(task, policy, starts, record=["qpos"])

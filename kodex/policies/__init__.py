@@ -1,7 +1,8 @@
-"""Policies that act on states: tracking a reference, and its files."""
+"""Policies that act on states, how they are learned, and their files."""
 
 from kodex.policies.files import load, save
 from kodex.policies.fitting import fit
+from kodex.policies.lifted import LiftedPolicy
 from kodex.policies.tracking import TrackingPolicy
 
-__all__ = ["TrackingPolicy", "fit", "load", "save"]
+__all__ = ["LiftedPolicy", "TrackingPolicy", "fit", "load", "save"]

@@ -7,12 +7,16 @@ from typing import Any, Protocol
 from kodex.baselines import ClonedPolicy
 from kodex.errors import InputError
 from kodex.interfaces import Policy
+from kodex.policies.lifted import LiftedPolicy
 from kodex.policies.tracking import TrackingPolicy
 from kodex.storage import Stored, read_model, write_model
 
+SavedPolicy = TrackingPolicy | LiftedPolicy | ClonedPolicy
+
 # the type in a file -> what reads it
-POLICIES: Mapping[str, Callable[[Stored], TrackingPolicy | ClonedPolicy]] = {
+POLICIES: Mapping[str, Callable[[Stored], SavedPolicy]] = {
     "tracking": TrackingPolicy.restore,
+    "lifted": LiftedPolicy.restore,
     "bc": ClonedPolicy.restore,
 }
 
@@ -35,7 +39,7 @@ def save(
     return write_model(policy.stored(), folder, provenance=provenance, replace=replace)
 
 
-def load(folder: str | Path) -> TrackingPolicy | ClonedPolicy:
+def load(folder: str | Path) -> SavedPolicy:
     """Return the policy that `save` wrote to `folder`."""
     stored = read_model(folder)
     if stored.type not in POLICIES:

@@ -1,9 +1,12 @@
-"""From demonstrations to a policy in one call: learn the dynamics, learn the controller."""
+"""From demonstrations to a policy in one call."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from kodex.errors import InputError
 from kodex.interfaces import ControllerLearner, DynamicsLearner
+from kodex.policies.learners import PolicyLearner, TrackingLearner
+from kodex.policies.lifted import LiftedPolicy
 from kodex.policies.recipes import Recipe
 from kodex.policies.recipes import recipe as recipe_named
 from kodex.policies.tracking import TrackingPolicy
@@ -17,23 +20,23 @@ def fit(
     recipe: str | Recipe = "default",
     dynamics: DynamicsLearner | None = None,
     controller: ControllerLearner | None = None,
-) -> TrackingPolicy:
+) -> TrackingPolicy | LiftedPolicy:
     """Return the policy learned from `demonstrations`, with choices made by `validation`.
 
-    The `recipe` says how, unless other learners for the dynamics or the controller are given. The
-    policy remembers the task that the demonstrations are of.
+    The `recipe` says how. With a learner for `dynamics` or for the `controller`, the policy tracks
+    a reference as in the paper, with the paper's dynamics and the ridge controller for what is not
+    given. It remembers the task that the demonstrations are of.
     """
     if len(demonstrations) == 0:
         raise InputError("there is nothing to learn from: no demonstration was given")
-    chosen = recipe_named(recipe) if isinstance(recipe, str) else recipe
-    return TrackingPolicy(
-        dynamics=(dynamics or chosen.dynamics).fit(demonstrations),
-        controller=(controller or chosen.controller).fit(demonstrations, validation),
-        task=_task_of(demonstrations[0]),
-    )
-
-
-def _task_of(demonstration: Trajectory) -> str | None:
-    if demonstration.start is not None:
-        return demonstration.start.task
-    return demonstration.provenance.get("task")
+    learner: PolicyLearner
+    if dynamics is None and controller is None:
+        learner = (recipe_named(recipe) if isinstance(recipe, str) else recipe).learner
+    else:
+        tracking = TrackingLearner()
+        learner = replace(
+            tracking,
+            dynamics=dynamics or tracking.dynamics,
+            controller=controller or tracking.controller,
+        )
+    return learner.fit(demonstrations, validation)

@@ -4,30 +4,40 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from kodex.controllers import InverseMlpLearner, RidgeControllerLearner
-from kodex.interfaces import ControllerLearner, DynamicsLearner
+from kodex.errors import InputError
+from kodex.interfaces import ControllerLearner
 from kodex.koopman import KoopmanLearner
 from kodex.lifting import lifting_learner
 from kodex.lookup import look_up
+from kodex.policies.learners import LiftedLearner, PolicyLearner, TrackingLearner
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How the reference dynamics and the controller are learned."""
+    """A name, a sentence, and how the policy is learned."""
 
     name: str
     sentence: str
-    dynamics: DynamicsLearner
-    controller: ControllerLearner
+    learner: PolicyLearner
 
     def changed(self, *, lifting: str | None = None, controller: str | None = None) -> "Recipe":
-        """Return the recipe with another lifting (open loop) or controller, and a name for it."""
+        """Return the recipe with another lifting or controller, and a name that says so."""
         recipe = self
         if lifting is not None:
-            learner = KoopmanLearner(lifting=lifting_learner(lifting))
-            recipe = replace(recipe, name=f"{recipe.name}+{lifting}", dynamics=learner)
+            found = lifting_learner(lifting)
+            if isinstance(recipe.learner, TrackingLearner):
+                learner: PolicyLearner = replace(recipe.learner, dynamics=KoopmanLearner(found))
+            else:
+                learner = LiftedLearner(lifting=found)
+            recipe = replace(recipe, name=f"{recipe.name}+{lifting}", learner=learner)
         if controller is not None:
             known = look_up(controller, CONTROLLER_LEARNERS, "controllers")
-            recipe = replace(recipe, name=f"{recipe.name}+{controller}", controller=known)
+            if not isinstance(recipe.learner, TrackingLearner):
+                raise InputError(
+                    f"recipe {recipe.name} has no controller to change; set3 and paper have one"
+                )
+            learner = replace(recipe.learner, controller=known)
+            recipe = replace(recipe, name=f"{recipe.name}+{controller}", learner=learner)
         return recipe
 
 
@@ -36,19 +46,27 @@ CONTROLLER_LEARNERS: Mapping[str, ControllerLearner] = {
     "mlp": InverseMlpLearner(),
 }
 
+LIFTED = Recipe(
+    "lifted",
+    "closed loop in the lifted space: one least-squares problem gives dynamics and actions",
+    LiftedLearner(),
+)
 PAPER = Recipe(
     "paper",
     "the paper to the letter: Set 3, pseudo-inverse, open loop, a network as controller",
-    KoopmanLearner(),
-    InverseMlpLearner(),
+    TrackingLearner(KoopmanLearner(), InverseMlpLearner()),
 )
 SET3 = Recipe(
     "set3",
     "the paper's dynamics (Set 3, pseudo-inverse, open loop) with the ridge controller",
-    KoopmanLearner(),
-    RidgeControllerLearner(),
+    TrackingLearner(KoopmanLearner(), RidgeControllerLearner()),
 )
-RECIPES: Mapping[str, Recipe] = {"default": SET3, "paper": PAPER, "set3": SET3}
+RECIPES: Mapping[str, Recipe] = {
+    "default": replace(LIFTED, name="default"),
+    "lifted": LIFTED,
+    "set3": SET3,
+    "paper": PAPER,
+}
 
 
 def recipe(name: str) -> Recipe:

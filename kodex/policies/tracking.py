@@ -15,6 +15,8 @@ from kodex.controllers import restore_controller
 from kodex.errors import InputError
 from kodex.interfaces import Controller, ReferenceDynamics
 from kodex.policies.known_dynamics import restore_dynamics
+from kodex.policies.known_task import refuse_other_task
+from kodex.policies.one_robot import OneRobot, finite
 from kodex.storage import Stored, write_model
 from kodex.trajectory import Array, StateLayout
 
@@ -27,13 +29,6 @@ class TrackingMemory(NamedTuple):
     dynamics: Any  # the memory of the dynamics
     before: Array  # (episodes, n) the reference for now
     reference: Array  # (episodes, n) the reference for one step from now
-
-
-@dataclass
-class _Running:
-    """The one mutable thing: the episode that `reset` began and `act` continues."""
-
-    memory: TrackingMemory | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +46,7 @@ class TrackingPolicy:
     task: str | None = None  # what it was learned for; None: nobody said
     feed: Feed = "measured"  # the joints that the controller is told it is at
     substeps: int = 1  # how often the controller acts within one step of the reference
-    _running: _Running = field(default_factory=_Running, init=False, repr=False)
+    _robot: OneRobot = field(default_factory=OneRobot, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.feed not in get_args(Feed):
@@ -73,15 +68,7 @@ class TrackingPolicy:
 
     def check_task(self, name: str, layout: StateLayout, action_size: int) -> None:
         """Refuse a task that this policy was not learned for."""
-        if self.task is not None and self.task != name:
-            raise InputError(f"this policy was learned for {self.task}; the task is {name}")
-        if layout != self.layout:
-            raise InputError(f"this policy was learned for other states than those of {name}")
-        if action_size != self.action_size:
-            raise InputError(
-                f"this policy gives actions of {self.action_size} components; "
-                f"{name} takes {action_size}"
-            )
+        refuse_other_task(self.task, self.layout, self.action_size, (name, layout, action_size))
 
     def begin(self, first: Array) -> TrackingMemory:
         """Return the memory of episodes that begin in `first`, (episodes, n)."""
@@ -112,10 +99,10 @@ class TrackingPolicy:
         With `horizon`, the first references of that many steps are computed once before, so that
         what the dynamics prepare on first use does not delay the loop.
         """
-        first = self._finite("first state", state, self.layout.size)
+        first = finite("first state", state, self.layout.size)
         if horizon is not None:
             self.dynamics.predict(first, horizon)
-        self._running.memory = self.begin(first[None])
+        self._robot.reset(self, first)
 
     def act(self, measured: Array) -> Array:
         """Return the action, (m,), for what is `measured` now, and go on by one step.
@@ -123,21 +110,13 @@ class TrackingPolicy:
         `measured` is the state, (n,), or the joints alone, (n_robot,): the object is then taken to
         be where the reference says.
         """
-        memory = self._running.memory
-        if memory is None:
-            raise InputError("there is no episode to go on with: call reset(state) first")
         joints = len(self.layout.robot)
         if np.shape(measured) == (joints,) != (self.layout.size,):
-            seen = memory.reference.copy()
-            seen[0, :joints] = self._finite("measured joints", measured, joints)
+            seen = self._robot.running().reference[0].copy()
+            seen[:joints] = finite("measured joints", measured, joints)
         else:
-            seen = self._finite("measured state", measured, self.layout.size)[None]
-        actions, after = self.step(memory, seen)
-        action: Array = actions[0]
-        if not np.isfinite(action).all():
-            raise InputError("the action is not finite because the reference has diverged: stop")
-        self._running.memory = after
-        return action
+            seen = finite("measured state", measured, self.layout.size)
+        return self._robot.act(self, seen)
 
     def save(self, folder: str | Path, *, replace: bool = False) -> Path:
         """Write it to `folder` as `config.json` and `model.safetensors`."""
@@ -165,11 +144,3 @@ class TrackingPolicy:
             feed=stored.config["feed"],
             substeps=stored.config["substeps"],
         )
-
-    def _finite(self, name: str, values: Array, size: int) -> Array:
-        checked = np.asarray(values, dtype=np.float64)
-        if checked.shape != (size,):
-            raise InputError(f"the {name} must be ({size},); found {checked.shape}")
-        if not np.isfinite(checked).all():
-            raise InputError(f"the {name} has a component that is not a finite number")
-        return checked
