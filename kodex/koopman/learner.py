@@ -58,13 +58,18 @@ class KoopmanLearner:
             return self._solved(lifting, validation.moments, validation.best, validation.by_name)
         return self.fit_moments(lifting, Moments.of(lifting, trajectories))
 
-    def fit_moments(self, lifting: Lifting, moments: Moments) -> KoopmanDynamics:
-        """Return the dynamics of `moments`, which were taken with `lifting`."""
+    def fit_moments(
+        self, lifting: Lifting, moments: Moments, equations: NormalEquations | None = None
+    ) -> KoopmanDynamics:
+        """Return the dynamics of `moments`, which were taken with `lifting`.
+
+        Who has their `equations` already can hand them over, and spare the decomposition.
+        """
         if isinstance(self.solver, CrossValidated):
             raise InputError(
                 "cross-validation needs the demonstrations themselves: call fit, or name a solver"
             )
-        return self._solved(lifting, moments, self.solver, {})
+        return self._solved(lifting, moments, self.solver, {}, equations)
 
     def _dynamics(self, lifting: Lifting, matrix: Array) -> KoopmanDynamics:
         if self.max_radius is not None:
@@ -72,9 +77,14 @@ class KoopmanLearner:
         return KoopmanDynamics(lifting, matrix, relift=self.relift, feedback=self.feedback)
 
     def _solved(
-        self, lifting: Lifting, moments: Moments, solver: Solver, scores: Mapping[str, float]
+        self,
+        lifting: Lifting,
+        moments: Moments,
+        solver: Solver,
+        scores: Mapping[str, float],
+        equations: NormalEquations | None = None,
     ) -> KoopmanDynamics:
-        equations = NormalEquations.of(moments)
+        equations = equations or NormalEquations.of(moments)
         matrix = solver.solve(equations)
         dynamics = self._dynamics(lifting, matrix)
         record = FitRecord.of(

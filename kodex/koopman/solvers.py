@@ -47,6 +47,15 @@ class NormalEquations:
         values, vectors = linalg.eigh(self.gram, driver="evd", check_finite=False)
         return GramSpectrum(values=values[::-1].copy(), vectors=vectors[:, ::-1].copy())
 
+    def with_cross(self, cross: Array) -> "NormalEquations":
+        """Return the equations of other targets, (q, p), of the same observables.
+
+        They share the eigendecomposition, which is most of the work.
+        """
+        equations = NormalEquations(self.gram, cross)
+        vars(equations)["spectrum"] = self.spectrum  # where cached_property looks first
+        return equations
+
     @cached_property
     def rotated_cross(self) -> Array:
         """A V, (p, p)."""

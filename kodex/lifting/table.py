@@ -1,7 +1,5 @@
 """The written-out tables: which liftings there are, and what they are called."""
 
-import difflib
-
 from kodex.errors import InputError
 from kodex.interfaces import Lifting, LiftingLearner
 from kodex.lifting.delay import DelayEmbedding, DelayLearner
@@ -13,6 +11,7 @@ from kodex.lifting.radial import RadialFeatures, RadialLearner
 from kodex.lifting.relu import ReluFeatures, ReluLearner
 from kodex.lifting.stacked import Stacked
 from kodex.lifting.standardised import Standardised, StandardisedLearner
+from kodex.lookup import look_up
 from kodex.storage import Stored
 
 # the type in a model's file -> the class that restores it
@@ -47,11 +46,7 @@ LEARNERS: dict[str, LiftingLearner] = {
 
 def lifting_learner(name: str) -> LiftingLearner:
     """Return the learner that LEARNERS has under `name`."""
-    if name not in LEARNERS:
-        near = difflib.get_close_matches(name, LEARNERS, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(LEARNERS)}"
-        raise InputError(f"there is no lifting {name!r}: {hint}")
-    return LEARNERS[name]
+    return look_up(name, LEARNERS, "liftings")
 
 
 def restore_lifting(stored: Stored) -> Lifting:

@@ -1,16 +1,16 @@
 """Learning a whole policy: tracking a reference as in the paper, or acting in the lifted space."""
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
-from scipy import linalg
 
 from kodex.controllers import RidgeControllerLearner
 from kodex.errors import InputError
 from kodex.interfaces import ControllerLearner, DynamicsLearner, Lifting, LiftingLearner
-from kodex.koopman import KoopmanLearner, Moments, Ridge
+from kodex.koopman import KoopmanLearner, Moments, NormalEquations, Ridge
 from kodex.lifting import FourierLearner, StandardisedLearner
 from kodex.policies.lifted import LiftedPolicy
 from kodex.policies.start_memory import StartMemory
@@ -49,14 +49,19 @@ class TrackingLearner:
 class LiftedLearner:
     """One least-squares problem for the operator K and the outputs D of a `LiftedPolicy`.
 
-    Nothing is chosen, so nothing is validated: the settings are the same for every task.
+    The settings are the same for every task. Of `ridges`, which are in units of the mean square of
+    an observable, the one with the least error of the validation's actions is taken.
     """
 
     lifting: LiftingLearner = field(
-        default_factory=lambda: StandardisedLearner(FourierLearner(count=1000), clip=6.0)
+        default_factory=lambda: StandardisedLearner(FourierLearner(count=1000, scale=1.0), clip=6.0)
     )
-    ridge: float = 1e-4  # in units of the mean square of an observable, as `Ridge` has it
+    ridges: tuple[float, ...] = (1e-4, 1e-3, 1e-5)  # the first, if there is nothing to choose by
     remember_start: bool = True  # see `StartMemory`
+
+    def __post_init__(self) -> None:
+        if not self.ridges or min(self.ridges) <= 0.0:
+            raise InputError(f"ridges must be greater than 0; found {self.ridges}")
 
     def fit(
         self, demonstrations: Sequence[Trajectory], validation: Sequence[Trajectory] | None = None
@@ -71,17 +76,30 @@ class LiftedLearner:
         states = [each.states for each in seen]
         lifting = self.lifting.fit(starts.sight_layout, np.concatenate(states))
         moments = Moments.of(lifting, states)
-        gram = moments.G
-        damping = self.ridge * float(np.trace(gram)) / len(gram)
-        outputs = linalg.solve(
-            gram + damping * np.eye(len(gram)), _action_moments(lifting, seen).T, assume_a="pos"
-        ).T
+        equations = NormalEquations.of(moments)
+        actions = equations.with_cross(_action_moments(lifting, seen))
+        ridge = self.ridges[0]
+        if validation:
+            judge = [starts.remember(each) for each in validation]
+            ridge = self._best_ridge(actions, lifting, judge)
+        learner = KoopmanLearner(solver=Ridge(ridge))
         return LiftedPolicy(
-            dynamics=KoopmanLearner(solver=Ridge(self.ridge)).fit_moments(lifting, moments),
-            outputs=np.ascontiguousarray(outputs),
+            dynamics=learner.fit_moments(lifting, moments, equations),
+            outputs=Ridge(ridge).solve(actions),
             starts=starts,
             task=task_of(demonstrations[0]),
         )
+
+    def _best_ridge(
+        self, equations: NormalEquations, lifting: Lifting, validation: Sequence[Trajectory]
+    ) -> float:
+        lifted = lifting.lift(np.concatenate([each.states[:-1] for each in validation]))
+        wanted = np.concatenate([_actions_of(place, each) for place, each in enumerate(validation)])
+
+        def error(ridge: float) -> float:
+            return float(np.mean((lifted @ Ridge(ridge).solve(equations).T - wanted) ** 2))
+
+        return min(self.ridges, key=error)
 
 
 def task_of(demonstration: Trajectory) -> str | None:
@@ -93,14 +111,17 @@ def task_of(demonstration: Trajectory) -> str | None:
 
 def _action_moments(lifting: Lifting, demonstrations: Sequence[Trajectory]) -> Array:
     """Return the mean of a zᵀ with the paper's weights, (m, p)."""
-    total: Array | None = None
-    for number, each in enumerate(demonstrations):
-        if each.actions is None:
-            raise InputError(
-                f"demonstration {number} has states but no actions, which this recipe learns from: "
-                "give demonstrations with actions, or track a reference with the pd controller"
-            )
-        part = each.actions.T @ lifting.lift(each.states[:-1]) / len(each.actions)
-        total = part if total is None else total + part
-    assert total is not None
-    return total / len(demonstrations)
+    parts = (
+        _actions_of(place, each).T @ lifting.lift(each.states[:-1]) / (len(each) - 1)
+        for place, each in enumerate(demonstrations)
+    )
+    return functools.reduce(np.add, parts) / len(demonstrations)
+
+
+def _actions_of(place: int, demonstration: Trajectory) -> Array:
+    if demonstration.actions is None:
+        raise InputError(
+            f"demonstration {place} has states but no actions, which this recipe learns from: "
+            "give demonstrations with actions, or track a reference with the pd controller"
+        )
+    return demonstration.actions

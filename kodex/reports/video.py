@@ -1,6 +1,5 @@
 """Videos: a film written as MP4, which every browser plays, or as GIF."""
 
-import sys
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import closing
 from itertools import chain
@@ -11,6 +10,7 @@ import numpy as np
 from PIL import Image
 
 from kodex.errors import InputError, MissingFeatureError
+from kodex.progress_bar import progress_bar
 from kodex.reports.film import FAILED_COLOUR, SUCCEEDED_COLOUR, Film
 from kodex.storage import new_file
 from kodex.tasks import Task
@@ -115,14 +115,7 @@ def _with_marks(picture: Picture) -> Picture:
 
 def _counted(film: Film, show_progress: bool) -> Generator[Picture]:
     """Yield the film's pictures, with a bar beside them if somebody watches."""
-    if not (show_progress and sys.stderr.isatty()):
-        yield from film.pictures()
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        row = bar.add_task("drawing", total=len(film))
+    with progress_bar("drawing", len(film), wanted=show_progress) as advance:
         for picture in film.pictures():
             yield picture
-            bar.advance(row)
+            advance(1)

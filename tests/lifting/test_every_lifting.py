@@ -205,5 +205,5 @@ def test_an_unknown_type_is_refused_by_name():
 
 def test_an_unknown_name_is_refused_with_the_nearest_known_one():
     assert lifting_learner("set3") == PaperPolynomialLearner(3)
-    with pytest.raises(InputError, match=r"no lifting 'fuorier': did you mean fourier\?"):
+    with pytest.raises(InputError, match=r"found 'fuorier'; did you mean fourier\?"):
         lifting_learner("fuorier")

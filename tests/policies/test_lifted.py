@@ -15,7 +15,7 @@ STEPS = 12
 
 
 def demonstration(goal, seed=0, actions=True):
-    """A hand that closes the gap to a goal, which the state shows only at first.
+    """Return a hand that closes the gap to a goal, which the state shows only at first.
 
     The joints decay, the gap shrinks by a tenth a step, and the expert acts on goal and state.
     """
@@ -42,7 +42,7 @@ def demonstrations():
 
 @pytest.fixture(scope="module")
 def policy(demonstrations):
-    learner = LiftedLearner(lifting=MonomialsLearner(degree=1, constant=True), ridge=1e-12)
+    learner = LiftedLearner(lifting=MonomialsLearner(degree=1, constant=True), ridges=(1e-12,))
     return learner.fit(demonstrations)
 
 
@@ -67,6 +67,14 @@ def test_an_expert_that_is_linear_in_state_and_goal_is_recovered(policy):
         np.testing.assert_allclose(memory.reference[0], unseen.states[t + 1], atol=1e-5)
 
 
+def test_the_ridge_is_the_one_that_suits_the_validation(demonstrations):
+    lifting = MonomialsLearner(degree=1, constant=True)
+    unseen = [demonstration(goal=0.37, seed=99)]
+    chosen = LiftedLearner(lifting=lifting, ridges=(1.0, 1e-10, 1e-2)).fit(demonstrations, unseen)
+    fixed = LiftedLearner(lifting=lifting, ridges=(1e-10,)).fit(demonstrations)
+    np.testing.assert_array_equal(chosen.outputs, fixed.outputs)
+
+
 def test_what_is_remembered_is_a_mode_at_one(policy):
     values = np.linalg.eigvals(policy.dynamics.matrix)
     assert np.min(np.abs(values - 1.0)) < 1e-6
@@ -74,7 +82,9 @@ def test_what_is_remembered_is_a_mode_at_one(policy):
 
 def test_without_its_memory_the_same_expert_cannot_be_recovered(demonstrations):
     lifting = MonomialsLearner(degree=1, constant=True)
-    policy = LiftedLearner(lifting=lifting, ridge=1e-12, remember_start=False).fit(demonstrations)
+    policy = LiftedLearner(lifting=lifting, ridges=(1e-12,), remember_start=False).fit(
+        demonstrations
+    )
     late = demonstration(goal=0.9, seed=99)
     actions, _ = policy.step(policy.begin(late.states[:1]), late.states[-2:-1])
     assert np.abs(actions[0] - late.actions[-1]).max() > 0.1
@@ -106,7 +116,7 @@ def test_the_default_recipe_is_lifted_and_comes_back_from_disk_bit_for_bit(
 
 def test_demonstrations_without_actions_are_refused_with_a_way_out():
     with pytest.raises(
-        InputError, match="demonstration 0 has states but no actions.*pd controller"
+        InputError, match=r"demonstration 0 has states but no actions.*pd controller"
     ):
         fit([demonstration(0.3, actions=False), demonstration(0.4, 1, actions=False)])
 
