@@ -4,8 +4,8 @@ Along demonstrations, joints and their moves depend on each other, so many contr
 expert's actions equally well, and some of those push a joint that has left the path further away.
 We displace the current joints of every pair by a random amount, and correct the action by what
 the joint's own servo needs for it: its gain, from a regression of each action on its own joint.
-Fitting these pairs costs nothing more, and in simulation the tracking error falls to a half or
-less (docs/controllers.md).
+Fitting these pairs costs nothing more, and learned references are tracked twice as closely
+(docs/controllers.md has the measurement).
 """
 
 from dataclasses import replace
