@@ -5,9 +5,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from kodex.baselines.sequences import Sequences, check_demonstrations
+from kodex.demonstrations.holding_out import hold_out
 from kodex.errors import InputError
 from kodex.networks.standard import Standard
-from kodex.seeding import generator
 from kodex.trajectory import Trajectory
 
 
@@ -47,23 +47,13 @@ def learned_and_judged(
 
     Without `validation`, a seeded share is held out; a single demonstration has to do both.
     """
-    if not 0.0 < held_out < 1.0:
-        raise InputError(f"the held-out share must be between 0 and 1; found {held_out}")
     check_demonstrations(demonstrations)
     if validation is not None:
         check_demonstrations(validation)
         if validation[0].layout != demonstrations[0].layout:
             raise InputError("the validation has another layout than the demonstrations")
         return demonstrations, validation
-    count = len(demonstrations)
-    if count == 1:
-        return demonstrations, demonstrations
-    judged = min(max(1, round(held_out * count)), count - 1)
-    held = set(generator(seed, "baseline", "held out").permutation(count)[:judged].tolist())
-    return (
-        [demonstrations[place] for place in range(count) if place not in held],
-        [demonstrations[place] for place in sorted(held)],
-    )
+    return hold_out(demonstrations, held_out, seed, purpose="baseline")
 
 
 def settings_of(learner: Any) -> dict[str, Any]:

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kodex.controllers.joints import check_joints
-from kodex.controllers.transitions import Transitions, hold_out
+from kodex.controllers.transitions import Transitions
+from kodex.demonstrations.holding_out import hold_out
 from kodex.errors import InputError
 from kodex.storage import Stored
 from kodex.trajectory import Array, Trajectory
@@ -99,7 +100,7 @@ class InverseMlpLearner:
         if validation is not None:
             learn, judge = everything, Transitions.of(validation)
         elif len(demonstrations) > 1:
-            parts = hold_out(demonstrations, self.held_out, self.seed)
+            parts = hold_out(demonstrations, self.held_out, self.seed, purpose="controller")
             learn, judge = Transitions.of(parts[0]), Transitions.of(parts[1])
         else:
             learn = judge = everything

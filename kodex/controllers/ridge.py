@@ -16,7 +16,8 @@ import numpy as np
 from kodex.controllers.disturbance import disturbed, own_gains
 from kodex.controllers.joint_features import FAMILIES, JointFeatures
 from kodex.controllers.joints import check_joints
-from kodex.controllers.transitions import Transitions, hold_out
+from kodex.controllers.transitions import Transitions
+from kodex.demonstrations.holding_out import hold_out
 from kodex.errors import InputError
 from kodex.storage import Stored
 from kodex.trajectory import Array, Trajectory
@@ -115,7 +116,7 @@ class RidgeControllerLearner:
             moments, judge = moments_of(everything), moments_of(Transitions.of(validation))
             family, ridge = self._choose(features, moments, judge)
         elif len(demonstrations) > 1:
-            parts = hold_out(demonstrations, self.held_out, self.seed)
+            parts = hold_out(demonstrations, self.held_out, self.seed, purpose="controller")
             learn, judge = (moments_of(Transitions.of(part)) for part in parts)
             moments = learn + judge
             family, ridge = self._choose(features, learn, judge)

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from kodex.errors import InputError
-from kodex.seeding import generator
 from kodex.trajectory import Array, Trajectory
 
 
@@ -50,24 +49,6 @@ class Transitions:
             weights=np.repeat(1.0 / (len(lengths) * lengths), lengths),
             demonstrations=len(lengths),
         )
-
-
-def hold_out(
-    demonstrations: Sequence[Trajectory], share: float, seed: int
-) -> tuple[list[Trajectory], list[Trajectory]]:
-    """Return (to learn from, to judge by): a seeded draw of whole demonstrations.
-
-    Pairs of one demonstration are alike, so judging by single pairs would flatter. Two
-    demonstrations or more leave at least one on each side; a single one has nothing to judge by.
-    """
-    if not 0.0 < share < 1.0:
-        raise InputError(f"the held-out share must be between 0 and 1; found {share}")
-    count = len(demonstrations)
-    judged = min(max(1, round(share * count)), count - 1)
-    order = generator(seed, "controller", "held out").permutation(count).tolist()
-    held = set(order[:judged])
-    learned_from = [demo for place, demo in enumerate(demonstrations) if place not in held]
-    return learned_from, [demo for place, demo in enumerate(demonstrations) if place in held]
 
 
 def _actions(place: int, demonstration: Trajectory) -> Array:

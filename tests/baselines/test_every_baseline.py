@@ -5,7 +5,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from toy_motions import LAYOUT, MOTIONS, STEPS, action, demonstrations, firsts, states_of
+from toy_motions import (
+    LAYOUT,
+    MOTIONS,
+    STEPS,
+    action,
+    demonstrations,
+    firsts,
+    states_of,
+)
 
 from kodex.baselines import (
     METHODS,

@@ -1,12 +1,11 @@
-"""Demonstrations of any lengths in one block, and what is held out of them."""
+"""Demonstrations of any lengths in one block, in one choice of units."""
 
 import numpy as np
 import pytest
 from toy_motions import MOTIONS, STEPS, demonstrations
 
-from kodex.baselines.learning import learned_and_judged, prepared
+from kodex.baselines.learning import prepared
 from kodex.baselines.sequences import Sequences, mean_square
-from kodex.errors import InputError
 
 UNEVEN = demonstrations(MOTIONS["rotation"], 6, lengths=(STEPS, 5, 2))
 
@@ -41,15 +40,6 @@ def test_pieces_longer_than_all_are_the_whole():
     assert Sequences.of(UNEVEN).cut(99)["states"].shape == (6, STEPS, 3)
 
 
-def test_held_out_demonstrations_are_a_seeded_share_of_whole_ones():
-    many = demonstrations(MOTIONS["rotation"], 20)
-    learned, judged = learned_and_judged(many, None, held_out=0.2, seed=0)
-    assert (len(learned), len(judged)) == (16, 4)
-    assert {id(each) for each in (*learned, *judged)} == {id(each) for each in many}
-    again = learned_and_judged(many, None, held_out=0.2, seed=0)[1]
-    assert [id(each) for each in again] == [id(each) for each in judged]
-
-
 def test_standard_units_come_from_what_is_learned_alone():
     many = demonstrations(MOTIONS["rotation"], 20)
     far = demonstrations(1.3 * MOTIONS["rotation"], 5)
@@ -57,8 +47,3 @@ def test_standard_units_come_from_what_is_learned_alone():
     np.testing.assert_allclose(data.learn.samples().mean(axis=0), 0.0, atol=1e-12)
     np.testing.assert_allclose(data.learn.samples().std(axis=0), 1.0)
     assert np.abs(data.judge.samples()[:, :2]).max() > 5.0
-
-
-def test_a_share_that_is_no_share_is_refused():
-    with pytest.raises(InputError, match=r"between 0 and 1; found 1\.5"):
-        learned_and_judged(UNEVEN, None, held_out=1.5, seed=0)

@@ -12,7 +12,7 @@ from kodex.controllers import PdController, RidgeControllerLearner
 from kodex.controllers.disturbance import disturbed, own_gains
 from kodex.controllers.joint_features import FAMILIES, JointFeatures
 from kodex.controllers.ridge import Moments
-from kodex.controllers.transitions import Transitions, hold_out
+from kodex.controllers.transitions import Transitions
 from kodex.errors import InputError
 from kodex.trajectory import Trajectory
 from tests.controllers.known_servos import (
@@ -148,15 +148,6 @@ def test_disturbed_pairs_of_uncoupled_servos_obey_the_same_law():
     moved = disturbed(transitions, own_gains(transitions), 0.7, seed=0)
     assert np.abs(moved.current - transitions.current).max() > 0.01
     np.testing.assert_allclose(moved.actions, law(moved.current, moved.desired), atol=1e-6)
-
-
-def test_held_out_demonstrations_are_whole_seeded_and_never_all():
-    demos = demonstrations(affine_action)
-    learn, judge = hold_out(demos, 0.25, seed=0)
-    assert (len(learn), len(judge)) == (6, 2)
-    assert {id(demo) for demo in [*learn, *judge]} == {id(demo) for demo in demos}
-    assert [id(demo) for demo in hold_out(demos, 0.25, seed=0)[1]] == [id(demo) for demo in judge]
-    assert [len(part) for part in hold_out(demos[:2], 0.99, seed=0)] == [1, 1]
 
 
 def test_what_cannot_be_a_setting_is_refused():
