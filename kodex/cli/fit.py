@@ -1,5 +1,6 @@
 """`kodex fit`: demonstrations in, a policy out."""
 
+import sys
 import time
 from pathlib import Path
 from typing import Annotated
@@ -31,6 +32,7 @@ def fit(
     """
     from kodex.demonstrations import read
     from kodex.experiments.provenance import provenance
+    from kodex.koopman import too_little_data
     from kodex.policies import fit as fit_policy
     from kodex.policies import save
     from kodex.policies.recipes import recipe as recipe_named
@@ -47,6 +49,9 @@ def fit(
     began = time.perf_counter()
     policy = fit_policy(learned_from, chosen_by if validation else None, recipe=chosen)
     seconds = time.perf_counter() - began
+    record = getattr(getattr(policy, "dynamics", None), "record", None)
+    for sentence in [] if record is None else too_little_data(record):
+        print(f"note: {sentence}", file=sys.stderr)
     save(policy, output, provenance=provenance({}) | {"recipe": chosen.name}, replace=replace)
     print(
         f"learned from {training} demonstrations, chose by {validation}, "

@@ -18,7 +18,7 @@ from kodex.koopman.prediction_error import HorizonErrors, error_of, errors_by_ho
 from kodex.koopman.record import FitRecord
 from kodex.koopman.solvers import NormalEquations, Pinv, Rank, Ridge, Solver
 from kodex.koopman.stability import clip_radius, spectral_radius
-from kodex.koopman.worries import worries
+from kodex.koopman.worries import too_little_data, worries
 
 __all__ = [
     "CrossValidated",
@@ -47,5 +47,6 @@ __all__ = [
     "save",
     "spectral_radius",
     "spectrum",
+    "too_little_data",
     "worries",
 ]

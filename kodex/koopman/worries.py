@@ -46,21 +46,27 @@ def _of_growth(dynamics: KoopmanDynamics, modes: Spectrum, horizon: int) -> list
     ]
 
 
-def _of_data(record: FitRecord) -> list[str]:
-    found = []
+def too_little_data(record: FitRecord) -> list[str]:
+    """Return a sentence if the data was too little to determine K, and what happened then."""
     observables = len(record.gram_eigenvalues)
     if record.transitions < observables:
-        found.append(
+        return [
             f"There are fewer transitions ({record.transitions}) than observables "
-            f"({observables}): K can repeat the demonstrations without having learned anything. "
-            "Use more demonstrations or a smaller lifting."
-        )
-    elif record.transitions < TRANSITIONS_AN_OBSERVABLE * observables:
-        found.append(
+            f"({observables}): of all K that repeat the demonstrations the smallest was taken, "
+            "which may not have learned anything. Use more demonstrations or a smaller lifting."
+        ]
+    if record.transitions < TRANSITIONS_AN_OBSERVABLE * observables:
+        return [
             f"There are only {record.transitions / observables:.1f} transitions an observable; "
             f"below {TRANSITIONS_AN_OBSERVABLE} K fits noise. Check it on held-out "
             "demonstrations, or fit with Ridge."
-        )
+        ]
+    return []
+
+
+def _of_data(record: FitRecord) -> list[str]:
+    found = too_little_data(record)
+    observables = len(record.gram_eigenvalues)
     if record.rank < observables:
         found.append(
             f"The data spans {record.rank} of {observables} directions: some observables are "
