@@ -6,7 +6,7 @@ RECIPES: dict[str, DapgLearner] = {
     # A clone of good demonstrations succeeds already; training makes it calm and robust.
     "tool": DapgLearner(
         hidden=(32, 32),
-        iterations=20,
+        iterations=25,
         episodes=100,
         step_size=0.1,
         initial_deviation=0.1,
@@ -25,7 +25,7 @@ RECIPES: dict[str, DapgLearner] = {
     ),
     "relocation": DapgLearner(
         hidden=(32, 32),
-        iterations=20,
+        iterations=25,
         episodes=100,
         step_size=0.1,
         initial_deviation=0.1,
