@@ -58,6 +58,11 @@ class LiftedPolicy:
         """Return `trajectory` as the dynamics see it: with the start beside every state."""
         return self.starts.remember(trajectory)
 
+    def predict(self, first: Array, horizon: int) -> Array:
+        """Return what K alone expects, open loop, (..., n) -> (..., horizon, n)."""
+        seen = self.starts.sight(first, self.starts.remembered(first))
+        return self.dynamics.predict(seen, horizon)[..., : self.layout.size]
+
     def begin(self, first: Array) -> LiftedMemory:
         """Return the memory of episodes that begin in `first`, (episodes, n)."""
         return LiftedMemory(self.starts.remembered(first), reference=first)

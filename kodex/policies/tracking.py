@@ -70,6 +70,10 @@ class TrackingPolicy:
         """Refuse a task that this policy was not learned for."""
         refuse_other_task(self.task, self.layout, self.action_size, (name, layout, action_size))
 
+    def predict(self, first: Array, horizon: int) -> Array:
+        """Return open-loop references, (..., n) -> (..., horizon, n); row 0 is `first`."""
+        return self.dynamics.predict(first, horizon)
+
     def begin(self, first: Array) -> TrackingMemory:
         """Return the memory of episodes that begin in `first`, (episodes, n)."""
         return TrackingMemory(self.dynamics.begin(first), before=first, reference=first)

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from kodex.interfaces import ReferenceDynamics
 from kodex.koopman import KoopmanDynamics, Spectrum
-from kodex.policies import TrackingPolicy
+from kodex.policies import LiftedPolicy, TrackingPolicy
 from kodex.reports.dynamics_plots import (
     eigenvalue_histogram,
     eigenvalue_plane,
@@ -22,10 +21,10 @@ COMPONENTS_SHOWN = 3
 
 def reference_section(run: Run) -> Section:
     """Show references beside the demonstrations that they should resemble."""
-    heading, dynamics = "What it expects to happen", _dynamics(run)
-    if dynamics is None:
+    heading, policy = "What it expects to happen", run.policy
+    if not isinstance(policy, TrackingPolicy | LiftedPolicy):
         return Section(heading, (absent("This policy acts directly, without a reference."),))
-    predictions = Predictions.of(dynamics, run.validation)
+    predictions = Predictions.of(policy.predict, run.validation)
     joints, things = moving_components(run.validation, COMPONENTS_SHOWN)
     pictures = [
         _reference_picture(run, predictions, components, name, word)
@@ -52,7 +51,8 @@ def reference_section(run: Run) -> Section:
 
 def spectrum_section(run: Run) -> Section:
     """Show the eigenvalues of a Koopman matrix, and what they say about long horizons."""
-    heading, dynamics = "How it moves: eigenvalues", _dynamics(run)
+    heading, policy = "How it moves: eigenvalues", run.policy
+    dynamics = policy.dynamics if isinstance(policy, TrackingPolicy | LiftedPolicy) else None
     if not isinstance(dynamics, KoopmanDynamics):
         sentence = "These dynamics are not a Koopman operator, so there are no eigenvalues to show."
         return Section(heading, (absent(sentence),))
@@ -83,10 +83,6 @@ def spectrum_section(run: Run) -> Section:
     horizon = max(map(len, run.validation))
     sentence = _spectrum_sentence(dynamics, spectrum, horizon)
     return Section(heading, (paragraph(sentence),), pictures)
-
-
-def _dynamics(run: Run) -> ReferenceDynamics | None:
-    return run.policy.dynamics if isinstance(run.policy, TrackingPolicy) else None
 
 
 def _reference_picture(

@@ -1,12 +1,12 @@
 """What the learned dynamics make of demonstrations that they have not seen."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 
 from kodex.demonstrations import TrajectorySet
-from kodex.interfaces import ReferenceDynamics
 from kodex.trajectory import Array
 
 
@@ -20,12 +20,12 @@ class Predictions:
     object_error: Array  # (episodes, T)
 
     @classmethod
-    def of(cls, dynamics: ReferenceDynamics, demonstrations: TrajectorySet) -> Self:
-        """Return what `dynamics` predict for each demonstration from its first state."""
+    def of(cls, predict: Callable[[Array, int], Array], demonstrations: TrajectorySet) -> Self:
+        """Return what is predicted for each demonstration from its first state."""
         horizon = max(map(len, demonstrations))
         first = np.stack([demonstration.states[0] for demonstration in demonstrations])
         with np.errstate(all="ignore"):  # a reference may explode: the picture shall show it
-            predicted = dynamics.predict(first, horizon)
+            predicted = predict(first, horizon)
             predicted = np.where(np.abs(predicted) < 1e100, predicted, np.nan)
         robot_error, object_error = np.full((2, len(demonstrations), horizon), np.nan)
         for place, demonstration in enumerate(demonstrations):

@@ -45,7 +45,11 @@ def success_section(run: Run) -> Section:
     rows = [("this policy", results.success, True)]
     if results.expert is not None:
         rows.append(("the expert", results.expert, False))
-    rows += [(f"judged by {name}", rate, False) for name, rate in results.definitions.items()]
+    rows += [
+        (f"judged by {name}", rate, False)
+        for name, rate in results.definitions.items()
+        if name != "paper"  # which is how success is judged anyway
+    ]
     pictures = [
         Picture.of(
             "success",

@@ -117,7 +117,7 @@ def test_starts_of_any_dimension_show_every_failure_as_a_cross(names):
 def test_references_of_a_linear_system_lie_on_its_demonstrations():
     demonstrations = episodes(25, seed=1)
     dynamics = fitted_dynamics(demonstrations[:20])
-    predictions = Predictions.of(dynamics, demonstrations[20:])
+    predictions = Predictions.of(dynamics.predict, demonstrations[20:])
     assert predictions.robot_error.shape == (5, 20)
     np.testing.assert_allclose(predictions.robot_error, 0.0, atol=1e-6)
     np.testing.assert_allclose(predictions.object_error, 0.0, atol=1e-6)
@@ -127,7 +127,7 @@ def test_demonstrations_of_different_lengths_are_compared_as_far_as_they_go():
     demonstrations = episodes(25, seed=1)
     short = Trajectory(layout=layout(), states=demonstrations[20].states[:7])
     dynamics = fitted_dynamics(demonstrations[:20])
-    predictions = Predictions.of(dynamics, TrajectorySet([short, demonstrations[21]]))
+    predictions = Predictions.of(dynamics.predict, TrajectorySet([short, demonstrations[21]]))
     assert [len(reference) for reference in predictions.references] == [7, 20]
     assert np.isfinite(predictions.robot_error).sum(axis=1).tolist() == [7, 20]
 
