@@ -24,7 +24,7 @@ from kodex.tasks import Task
 from kodex.trajectory import Trajectory
 
 Keep = Literal["successes", "all"]
-BATCH = 50  # one size always: another would round an action differently in its last bit
+BATCH = 25  # one size always: another would round an action differently in its last bit
 MOST_TRIES = 20  # for each episode that is wanted
 
 

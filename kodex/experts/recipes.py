@@ -6,9 +6,9 @@ RECIPES: dict[str, DapgLearner] = {
     # A clone of good demonstrations succeeds already; training makes it calm and robust.
     "tool": DapgLearner(
         hidden=(32, 32),
-        iterations=25,
+        iterations=5,
         episodes=100,
-        step_size=0.1,
+        step_size=0.05,
         initial_deviation=0.1,
         smallest_deviation=0.03,
         smoothness=10.0,

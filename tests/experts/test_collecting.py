@@ -52,7 +52,7 @@ def test_a_changed_world_gives_other_demonstrations(doors):
 
 
 def test_hopeless_collecting_ends_with_a_sentence():
-    with pytest.raises(InputError, match="0 of 50 tries succeeded, 1 were wanted"):
+    with pytest.raises(InputError, match="0 of 25 tries succeeded, 1 were wanted"):
         collect(task("door"), 1, noise=50.0)
 
 
