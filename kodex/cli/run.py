@@ -15,7 +15,7 @@ def run(
     recipe: str = "default",
     demonstrations: int = 200,
     validation: int = 50,
-    instances: int = 500,
+    instances: int = 300,
     seed: int = 0,
     quick: bool = False,
     video: bool = True,
@@ -45,9 +45,9 @@ def run(
 
     study = SkillStudy(
         recipe=recipe,
-        training=50 if quick else demonstrations,
+        training=40 if quick else demonstrations,
         validation=10 if quick else validation,
-        instances=100 if quick else instances,
+        instances=50 if quick else instances,
         seed=seed,
         evaluation_seed=seed + 1,
         video=video and not quick,

@@ -26,7 +26,7 @@ from kodex.storage import new_folder
 from kodex.tasks import Task
 
 Say = Callable[[str], None]
-FILMED = 6  # episodes in the video: the first of the evaluation, whatever came of them
+FILMED = 4  # episodes in the video: the first of the evaluation, whatever came of them
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class SkillStudy:
     recipe: str = "default"
     training: int = 200  # demonstrations learned from
     validation: int = 50  # demonstrations that choices are made by
-    instances: int = 500  # unseen starts judged on
+    instances: int = 300  # unseen starts judged on
     seed: int = 0  # of the demonstrations' starts
     evaluation_seed: int = 1  # of the unseen starts
     video: bool = True
@@ -67,7 +67,11 @@ class SkillStudy:
             policy = self._learn(demonstrations)
             seconds["learn"] = time.perf_counter() - began
             say(f"learned the skill in {seconds['learn']:.2f} s")
-            save(policy, fresh / "policy", provenance=provenance({"collect": self.seed}))
+            save(
+                policy,
+                fresh / "policy",
+                provenance=provenance({"collect": self.seed}) | {"recipe": self.recipe},
+            )
 
             results = self._judge(task, policy, demonstrations, seconds, fresh)
             say(f"judged it on {self.instances} unseen starts in {seconds['evaluate']:.1f} s")
@@ -126,6 +130,8 @@ class SkillStudy:
         starts = task.starts("in", count=min(FILMED, self.instances), seed=self.evaluation_seed)
         try:
             shown = roll_out(task, policy, starts, record=["qpos"])
-            write_video(folder / "video.mp4", task, shown, grid=(2, 3), width=320, height=240)
+            write_video(
+                folder / "video.mp4", task, shown, grid=(2, 2), width=320, height=240, every=3
+            )
         except MissingFeatureError as error:
             say(f"no video: {error}")
