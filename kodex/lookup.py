@@ -13,6 +13,6 @@ def look_up(name: str, table: Mapping[str, Thing], what: str) -> Thing:
     """Return what `table` has under `name`; `what` says in the plural what it is a table of."""
     if name in table:
         return table[name]
-    near = difflib.get_close_matches(name, table, n=1)
+    near = difflib.get_close_matches(name.lower(), table, n=1)
     hint = f"; did you mean {near[0]}?" if near else ""
     raise InputError(f"the {what} are {', '.join(table)}; found {name!r}{hint}")

@@ -5,7 +5,6 @@ a good engineer would train it: standard units, one Adam, sensible batches, the 
 validation, and a training that does what the execution will do.
 """
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -18,8 +17,8 @@ from kodex.baselines.ndp import NdpLearner
 from kodex.baselines.ngf import NgfLearner
 from kodex.baselines.ngf_time import NgfTimeLearner
 from kodex.baselines.nn import NnLearner
-from kodex.errors import InputError
 from kodex.interfaces import Policy, ReferenceDynamics
+from kodex.lookup import look_up
 from kodex.networks.descent import Descent
 from kodex.trajectory import Trajectory
 
@@ -181,13 +180,5 @@ def method(
     show_progress: bool = True,
 ) -> BaselineLearner:
     """Return the learner of the baseline `name`, sized as the paper sized it for `task_name`."""
-    makings = METHODS[_known("baselines", name, list(METHODS))]
-    return makings[_known("settings", setting, list(makings))](task_name, seed, show_progress)
-
-
-def _known(what: str, name: str, names: list[str]) -> str:
-    if name in names:
-        return name
-    near = difflib.get_close_matches(name.lower(), names, n=1)
-    hint = f"; did you mean {near[0]}?" if near else ""
-    raise InputError(f"the {what} are {', '.join(names)}; found {name!r}{hint}")
+    settings = look_up(name, METHODS, "baselines")
+    return look_up(setting, settings, "settings")(task_name, seed, show_progress)

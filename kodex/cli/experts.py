@@ -7,13 +7,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from kodex.experts import shipped_expert
-from kodex.experts.shipped import NAMES
+from kodex.experts.shipped import FOLDERS
 
 
 def experts() -> None:
     """List the shipped experts: how good they are, and where they come from."""
     console = Console()
-    known = {name: shipped_expert(name).provenance for name in NAMES}
+    known = {name: shipped_expert(name).provenance for name in FOLDERS}
     table = Table(box=None, pad_edge=False)
     for heading in ("expert", "success in distribution", "out of distribution", "action change"):
         table.add_column(heading)

@@ -19,6 +19,7 @@ from kodex.experiments.evaluating import evaluate
 from kodex.experiments.provenance import provenance
 from kodex.experts import collect, expert, tried
 from kodex.policies import LiftedPolicy, TrackingPolicy, fit, save
+from kodex.policies.recipes import recipe as recipe_named
 from kodex.reports.report import write_report
 from kodex.reports.video import write_video
 from kodex.rollout import roll_out
@@ -42,6 +43,7 @@ class SkillStudy:
     video: bool = True
 
     def __post_init__(self) -> None:
+        recipe_named(self.recipe)  # a wrong name is better refused before the work than after
         for name in ("training", "validation", "instances"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} must be 1 or more; found {getattr(self, name)}")

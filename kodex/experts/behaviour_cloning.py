@@ -5,7 +5,7 @@ import torch
 
 from kodex.experts.actor import Actor
 from kodex.experts.gaussian_policy import GaussianPolicy
-from kodex.experts.one_thread import one_thread
+from kodex.networks.descent import one_thread
 from kodex.trajectory import Array
 
 

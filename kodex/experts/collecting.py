@@ -6,9 +6,7 @@ for validation: `demonstrations.split(200, 50)`. Their starts come from a stream
 evaluation never sees (`kodex.experts.streams`).
 """
 
-import sys
-from collections.abc import Callable, Collection
-from contextlib import ExitStack
+from collections.abc import Collection
 from typing import Literal
 
 import numpy as np
@@ -19,6 +17,7 @@ from kodex.experts.actor import Actor, NoisyActor
 from kodex.experts.shipped import expert
 from kodex.experts.streams import starts_for
 from kodex.interfaces import Policy
+from kodex.progress_bar import progress_bar
 from kodex.rollout import roll_out_batches
 from kodex.tasks import Task
 from kodex.trajectory import Trajectory
@@ -60,11 +59,12 @@ def collect(
         threads=threads,
     )
     kept: list[Trajectory] = []
-    with ExitStack() as stack:
-        report = _progress_bar(stack, task, episodes, show_progress)
+    title = f"{task.title}: {episodes} demonstrations"
+    with progress_bar(title, episodes, wanted=show_progress) as advance:
         for batch in batches:
-            kept += batch if keep == "all" else batch.select(lambda episode: episode.succeeded)
-            report(min(len(kept), episodes))
+            good = batch if keep == "all" else batch.select(lambda episode: episode.succeeded)
+            kept += good
+            advance(len(good))
             if len(kept) >= episodes:
                 return TrajectorySet(kept[:episodes])
     raise InputError(
@@ -87,17 +87,3 @@ def _noisy(actor: Actor, noise: float, task: Task, seed: int) -> Policy:
     if noise == 0.0:
         return actor
     return NoisyActor(actor, np.full(task.action_size, noise), seed, task.horizon)
-
-
-def _progress_bar(
-    stack: ExitStack, task: Task, episodes: int, wanted: bool
-) -> Callable[[int], None]:
-    """Return what to call with the number of demonstrations so far."""
-    if not (wanted and sys.stderr.isatty()):
-        return lambda count: None
-    from rich.console import Console
-    from rich.progress import Progress
-
-    bar = stack.enter_context(Progress(console=Console(stderr=True), transient=True))
-    row = bar.add_task(f"{task.title}: {episodes} demonstrations", total=episodes)
-    return lambda count: bar.update(row, completed=count)

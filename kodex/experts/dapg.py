@@ -19,8 +19,8 @@ from kodex.experts.dapg_learner import DapgLearner
 from kodex.experts.experience import Experience, Pairs
 from kodex.experts.gaussian_policy import GaussianPolicy
 from kodex.experts.natural_gradient import NaturalStep, fisher_product, natural_step
-from kodex.experts.one_thread import one_thread
 from kodex.experts.value_network import ValueNetwork
+from kodex.networks.descent import one_thread
 from kodex.seeding import generator
 from kodex.trajectory import Array
 

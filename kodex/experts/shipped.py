@@ -1,17 +1,16 @@
 """The experts that come with kodex: one trained policy a task, and where it comes from."""
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kodex.errors import InputError
 from kodex.experts.actor import Actor
+from kodex.lookup import look_up
 from kodex.storage import read_header, read_model
 
 WEIGHTS = Path(__file__).parent / "weights"
-NAMES = ("tool", "door", "relocation", "reorientation")
+FOLDERS = {name: WEIGHTS / name for name in ("tool", "door", "relocation", "reorientation")}
 
 
 @dataclass(frozen=True)
@@ -35,8 +34,4 @@ def shipped_expert(name: str) -> ShippedExpert:
 
 
 def _folder(name: str) -> Path:
-    if name not in NAMES:
-        near = difflib.get_close_matches(name, NAMES, n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise InputError(f"there are experts for {', '.join(NAMES)}; found {name!r}{hint}")
-    return WEIGHTS / name
+    return look_up(name, FOLDERS, "experts")

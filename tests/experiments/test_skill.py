@@ -1,0 +1,143 @@
+"""The main job, from demonstrations to the report, and the verbs that do its parts."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from kodex.cli import main
+from kodex.demonstrations import read, write
+from kodex.evaluation import read_results
+from kodex.experiments.skill import SkillStudy
+from kodex.policies import LiftedPolicy, TrackingPolicy, load, save
+from kodex.storage import read_header
+from kodex.tasks import task
+
+STUDY = SkillStudy(training=20, validation=5, instances=12, video=False)
+
+
+@pytest.fixture(scope="module")
+def run_folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs") / "door"
+    STUDY.run(task("door"), folder, say=lambda line: None)
+    return folder
+
+
+def said_by(capsys, words, *, code):
+    """Run a verb, check its exit code, and return all that it said in one line."""
+    assert main([str(word) for word in words]) == code
+    captured = capsys.readouterr()
+    return " ".join((captured.out + captured.err).split())
+
+
+def test_a_run_leaves_everything_that_it_promises(run_folder):
+    names = {path.name for path in run_folder.iterdir()}
+    promised = {"demonstrations.h5", "expert.h5", "policy", "plots", "report.html", "results.json"}
+    assert names == promised | {"rollouts.h5"}
+    assert len(read(run_folder / "demonstrations.h5")) == 25
+    assert isinstance(load(run_folder / "policy"), LiftedPolicy)
+    assert read_header(run_folder / "policy")["provenance"]["recipe"] == "default"
+
+
+def test_its_results_agree_with_its_rollouts(run_folder):
+    results = read_results(run_folder / "results.json")
+    rollouts = read(run_folder / "rollouts.h5")
+    assert results["success"]["instances"] == len(rollouts) == 12
+    assert results["success"]["rate"] == np.mean([each.succeeded for each in rollouts])
+    assert set(results["seconds"]) == {"collect", "learn", "evaluate"}
+    assert results["demonstrations"]["training"] == 20
+
+
+def test_its_unseen_starts_are_none_of_its_demonstrations(run_folder):
+    demonstrated = {tuple(each.start.values.values()) for each in read(run_folder / "demonstrations.h5")}
+    judged = {tuple(each.start.values.values()) for each in read(run_folder / "rollouts.h5")}
+    assert len(judged) == 12
+    assert not judged & demonstrated
+
+
+def test_the_same_seed_gives_the_same_results_but_for_the_seconds(run_folder, tmp_path):
+    STUDY.run(task("door"), tmp_path / "again", say=lambda line: None)
+    ours, theirs = (
+        json.loads((folder / "results.json").read_text()) for folder in (run_folder, tmp_path / "again")
+    )
+    assert ours.pop("seconds").keys() == theirs.pop("seconds").keys()
+    assert ours == theirs
+    for name in ("demonstrations.h5", "rollouts.h5", "policy/model.safetensors"):
+        assert (run_folder / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
+
+
+def test_an_existing_folder_is_refused_and_kept(run_folder, capsys):
+    said = said_by(capsys, ["run", "door", "--quick", "--out", run_folder], code=2)
+    assert "exists already; choose another --out, or add --replace" in said
+    assert (run_folder / "report.html").exists()
+
+
+def test_an_unknown_recipe_is_answered_with_the_nearest(tmp_path, capsys):
+    said = said_by(capsys, ["run", "door", "--recipe", "papr", "--out", tmp_path / "a"], code=2)
+    assert "found 'papr'; did you mean paper?" in said
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_the_work(tmp_path, capsys):
+    (tmp_path / "file").write_text("in the way")
+    words = ["run", "door", "--quick", "--out", tmp_path / "file" / "run"]
+    assert "cannot write to" in said_by(capsys, words, code=2)
+
+
+def test_demonstrations_are_fitted_evaluated_and_compared(run_folder, tmp_path, capsys):
+    policy, numbers = tmp_path / "set3", tmp_path / "numbers.json"
+    words = ["fit", run_folder / "demonstrations.h5", "-o", policy, "--recipe", "set3"]
+    said = said_by(capsys, words, code=0)
+    assert "learned from 20 demonstrations, chose by 5" in said
+    assert "only 2.5 transitions an observable" in said  # 20 · 69 of them for 546 observables
+    assert isinstance(load(policy), TrackingPolicy)
+
+    words = ["evaluate", policy, "--task", "door", "--instances", "6", "--json", numbers]
+    assert "of 6" in said_by(capsys, words, code=0)
+    results = json.loads(numbers.read_text())
+    assert results["recipe"] == "set3"
+    assert results["success"]["instances"] == 6
+    assert results["imitation_error"] > 0.0
+    assert results["tracking_error"] > 0.0
+
+    words = ["compare", "expert", run_folder / "policy", "--task", "door", "--instances", "6"]
+    words += ["--json", tmp_path / "compared.json", "--plot", tmp_path / "compared.png"]
+    assert "minus expert" in said_by(capsys, words, code=0)
+    compared = json.loads((tmp_path / "compared.json").read_text())
+    assert [row["name"] for row in compared["policies"]][0] == "expert"
+    assert (tmp_path / "compared.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_policy_is_refused_by_another_task(run_folder, capsys):
+    words = ["evaluate", run_folder / "policy", "--task", "tool", "--instances", "2"]
+    assert "this policy was learned for door; the task is tool" in said_by(capsys, words, code=2)
+
+
+def test_a_policy_that_is_not_there_is_refused(tmp_path, capsys):
+    words = ["evaluate", tmp_path / "nothing", "--task", "door"]
+    assert "there is no policy folder" in said_by(capsys, words, code=2)
+
+
+def test_state_only_demonstrations_are_refused_with_a_way_out(run_folder, tmp_path, capsys):
+    some = read(run_folder / "demonstrations.h5")[:4]
+    bare = type(some)(replace(each, actions=None, rewards=None) for each in some)
+    write(tmp_path / "bare.h5", bare)
+    words = ["fit", tmp_path / "bare.h5", "-o", tmp_path / "policy"]
+    assert "has states but no actions" in said_by(capsys, words, code=2)
+    assert not (tmp_path / "policy").exists()
+
+
+def test_too_many_demonstrations_are_not_conjured_up(run_folder, tmp_path, capsys):
+    words = ["fit", run_folder / "demonstrations.h5", "-o", tmp_path / "policy", "--training", "99"]
+    assert "found 25" in said_by(capsys, words, code=2)
+
+
+def test_a_policy_whose_reference_diverges_fails_and_says_so(run_folder, tmp_path, capsys):
+    policy = load(run_folder / "policy")
+    wild = replace(policy, outputs=policy.outputs * np.nan)
+    save(wild, tmp_path / "wild")
+    words = ["evaluate", tmp_path / "wild", "--task", "door", "--instances", "3", "--no-expert"]
+    said = said_by(capsys, words, code=0)
+    assert "success 0.0 %" in said
+    assert "simulations that diverged 3" in said
