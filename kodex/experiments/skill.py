@@ -18,7 +18,8 @@ from kodex.evaluation import Results, write_results
 from kodex.experiments.evaluating import evaluate
 from kodex.experiments.provenance import provenance
 from kodex.experts import collect, expert, tried
-from kodex.policies import LiftedPolicy, TrackingPolicy, fit, save
+from kodex.policies import fit, save
+from kodex.policies.learners import LearnedPolicy
 from kodex.policies.recipes import recipe as recipe_named
 from kodex.reports.report import write_report
 from kodex.reports.video import write_video
@@ -83,14 +84,14 @@ class SkillStudy:
             write_report(fresh)
         return results
 
-    def _learn(self, demonstrations: TrajectorySet) -> TrackingPolicy | LiftedPolicy:
+    def _learn(self, demonstrations: TrajectorySet) -> LearnedPolicy:
         training, validation = demonstrations.split(self.training, self.validation)
         return fit(training, validation, recipe=self.recipe)
 
     def _judge(
         self,
         task: Task,
-        policy: TrackingPolicy | LiftedPolicy,
+        policy: LearnedPolicy,
         demonstrations: TrajectorySet,
         seconds: dict[str, float],
         folder: Path,
@@ -126,9 +127,7 @@ class SkillStudy:
             provenance=provenance({"collect": self.seed, "evaluate": self.evaluation_seed}),
         )
 
-    def _film(
-        self, task: Task, policy: TrackingPolicy | LiftedPolicy, folder: Path, say: Say
-    ) -> None:
+    def _film(self, task: Task, policy: LearnedPolicy, folder: Path, say: Say) -> None:
         starts = task.starts("in", count=min(FILMED, self.instances), seed=self.evaluation_seed)
         try:
             shown = roll_out(task, policy, starts, record=["qpos"])

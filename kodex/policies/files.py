@@ -7,14 +7,13 @@ from typing import Any, Protocol
 from kodex.baselines import ClonedPolicy
 from kodex.errors import InputError
 from kodex.interfaces import Policy
+from kodex.policies.learners import LearnedPolicy
 from kodex.policies.lifted import LiftedPolicy
 from kodex.policies.tracking import TrackingPolicy
 from kodex.storage import Stored, read_model, write_model
 
-SavedPolicy = TrackingPolicy | LiftedPolicy | ClonedPolicy
-
 # the type in a file -> what reads it
-POLICIES: Mapping[str, Callable[[Stored], SavedPolicy]] = {
+POLICIES: Mapping[str, Callable[[Stored], LearnedPolicy]] = {
     "tracking": TrackingPolicy.restore,
     "lifted": LiftedPolicy.restore,
     "bc": ClonedPolicy.restore,
@@ -39,7 +38,7 @@ def save(
     return write_model(policy.stored(), folder, provenance=provenance, replace=replace)
 
 
-def load(folder: str | Path) -> SavedPolicy:
+def load(folder: str | Path) -> LearnedPolicy:
     """Return the policy that `save` wrote to `folder`."""
     stored = read_model(folder)
     if stored.type not in POLICIES:

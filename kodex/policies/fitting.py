@@ -5,11 +5,9 @@ from dataclasses import replace
 
 from kodex.errors import InputError
 from kodex.interfaces import ControllerLearner, DynamicsLearner
-from kodex.policies.learners import PolicyLearner, TrackingLearner
-from kodex.policies.lifted import LiftedPolicy
+from kodex.policies.learners import LearnedPolicy, PolicyLearner, TrackingLearner
 from kodex.policies.recipes import Recipe
 from kodex.policies.recipes import recipe as recipe_named
-from kodex.policies.tracking import TrackingPolicy
 from kodex.trajectory import Trajectory
 
 
@@ -20,7 +18,7 @@ def fit(
     recipe: str | Recipe = "default",
     dynamics: DynamicsLearner | None = None,
     controller: ControllerLearner | None = None,
-) -> TrackingPolicy | LiftedPolicy:
+) -> LearnedPolicy:
     """Return the policy learned from `demonstrations`, with choices made by `validation`.
 
     The `recipe` says how. With a learner for `dynamics` or for the `controller`, the policy tracks

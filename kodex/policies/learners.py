@@ -1,15 +1,21 @@
 """Learning a whole policy: tracking a reference as in the paper, or acting in the lifted space."""
 
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 
+from kodex.baselines import ClonedPolicy, method
 from kodex.controllers import RidgeControllerLearner
 from kodex.errors import InputError
-from kodex.interfaces import ControllerLearner, DynamicsLearner, Lifting, LiftingLearner
+from kodex.interfaces import (
+    ControllerLearner,
+    DynamicsLearner,
+    Lifting,
+    LiftingLearner,
+    ReferenceDynamics,
+)
 from kodex.koopman import KoopmanLearner, Moments, NormalEquations, Ridge
 from kodex.lifting import FourierLearner, StandardisedLearner
 from kodex.policies.lifted import LiftedPolicy
@@ -17,13 +23,17 @@ from kodex.policies.start_memory import StartMemory
 from kodex.policies.tracking import TrackingPolicy
 from kodex.trajectory import Array, Trajectory
 
+LIFTED_AT_ONCE = 50  # demonstrations: enough for large matrix products, few enough for any memory
+
+LearnedPolicy = TrackingPolicy | LiftedPolicy | ClonedPolicy
+
 
 class PolicyLearner(Protocol):
     """Settings of a way to learn; `fit` turns demonstrations into a policy."""
 
     def fit(
         self, demonstrations: Sequence[Trajectory], validation: Sequence[Trajectory] | None = None
-    ) -> TrackingPolicy | LiftedPolicy:
+    ) -> LearnedPolicy:
         """Return the policy learned from `demonstrations`, with choices made by `validation`."""
 
 
@@ -102,6 +112,32 @@ class LiftedLearner:
         return min(self.ridges, key=error)
 
 
+@dataclass(frozen=True)
+class BaselinePolicyLearner:
+    """One of the paper's baselines, sized as the paper sized it for the task; torch trains it.
+
+    Those that say where to go are tracked by the ridge controller, as the Koopman dynamics are.
+    """
+
+    name: str
+    setting: str = "fair"  # or "paper"
+    seed: int = 0
+
+    def fit(
+        self, demonstrations: Sequence[Trajectory], validation: Sequence[Trajectory] | None = None
+    ) -> TrackingPolicy | ClonedPolicy:
+        """Return the policy learned from `demonstrations`, chosen by `validation`."""
+        task = task_of(demonstrations[0])
+        learned = method(self.name, self.setting, task, seed=self.seed).fit(
+            demonstrations, validation
+        )
+        if isinstance(learned, ClonedPolicy):
+            return learned
+        assert isinstance(learned, ReferenceDynamics)
+        controller = RidgeControllerLearner().fit(demonstrations, validation)
+        return TrackingPolicy(learned, controller, task)
+
+
 def task_of(demonstration: Trajectory) -> str | None:
     """Return the name of the task that `demonstration` is of, if it says so."""
     if demonstration.start is not None:
@@ -111,11 +147,14 @@ def task_of(demonstration: Trajectory) -> str | None:
 
 def _action_moments(lifting: Lifting, demonstrations: Sequence[Trajectory]) -> Array:
     """Return the mean of a zᵀ with the paper's weights, (m, p)."""
-    parts = (
-        _actions_of(place, each).T @ lifting.lift(each.states[:-1]) / (len(each) - 1)
-        for place, each in enumerate(demonstrations)
-    )
-    return functools.reduce(np.add, parts) / len(demonstrations)
+    actions = [_actions_of(place, each) for place, each in enumerate(demonstrations)]
+    total = np.zeros((actions[0].shape[1], lifting.recovery.shape[1]))
+    for first in range(0, len(demonstrations), LIFTED_AT_ONCE):
+        some = slice(first, first + LIFTED_AT_ONCE)
+        lifted = lifting.lift(np.concatenate([each.states[:-1] for each in demonstrations[some]]))
+        weighted = np.concatenate([rows / len(rows) for rows in actions[some]])
+        total += weighted.T @ lifted
+    return total / len(demonstrations)
 
 
 def _actions_of(place: int, demonstration: Trajectory) -> Array:

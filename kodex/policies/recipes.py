@@ -3,13 +3,19 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from kodex.baselines import SENTENCES
 from kodex.controllers import InverseMlpLearner, RidgeControllerLearner
 from kodex.errors import InputError
 from kodex.interfaces import ControllerLearner
 from kodex.koopman import KoopmanLearner
 from kodex.lifting import lifting_learner
 from kodex.lookup import look_up
-from kodex.policies.learners import LiftedLearner, PolicyLearner, TrackingLearner
+from kodex.policies.learners import (
+    BaselinePolicyLearner,
+    LiftedLearner,
+    PolicyLearner,
+    TrackingLearner,
+)
 
 
 @dataclass(frozen=True)
@@ -27,8 +33,10 @@ class Recipe:
             found = lifting_learner(lifting)
             if isinstance(recipe.learner, TrackingLearner):
                 learner: PolicyLearner = replace(recipe.learner, dynamics=KoopmanLearner(found))
+            elif isinstance(recipe.learner, LiftedLearner):
+                learner = replace(recipe.learner, lifting=found)
             else:
-                learner = LiftedLearner(lifting=found)
+                raise InputError(f"recipe {recipe.name} has no lifting to change")
             recipe = replace(recipe, name=f"{recipe.name}+{lifting}", learner=learner)
         if controller is not None:
             known = look_up(controller, CONTROLLER_LEARNERS, "controllers")
@@ -66,6 +74,18 @@ RECIPES: Mapping[str, Recipe] = {
     "lifted": LIFTED,
     "set3": SET3,
     "paper": PAPER,
+    **{
+        recipe.name: recipe
+        for name, sentence in SENTENCES.items()
+        for recipe in (
+            Recipe(name, f"a baseline: {sentence}", BaselinePolicyLearner(name)),
+            Recipe(
+                f"{name}-paper",
+                f"a baseline in the paper's setting: {sentence}",
+                BaselinePolicyLearner(name, "paper"),
+            ),
+        )
+    },
 }
 
 
