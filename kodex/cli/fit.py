@@ -27,18 +27,23 @@ def fit(
         training: learn from the first so many; else from all but the last fifth
         validation: choose by the last so many; else by the last fifth
         lifting: other observables than the recipe's, such as set2, fourier, radial (open loop)
-        controller: another controller than the recipe's: ridge or mlp
+        controller: another controller than the recipe's: ridge or mlp; or pd, which needs no
+            actions in the demonstrations and tracks the paper's dynamics
         replace: replace the folder if it exists
     """
     from kodex.demonstrations import read
     from kodex.experiments.provenance import provenance
+    from kodex.experiments.state_only import tracked_by_pd
     from kodex.koopman import too_little_data
     from kodex.policies import fit as fit_policy
     from kodex.policies import save
     from kodex.policies.recipes import recipe as recipe_named
 
-    chosen = recipe_named(recipe).changed(lifting=lifting, controller=controller)
     everything = read(demonstrations)
+    if controller == "pd":
+        chosen = tracked_by_pd(everything).changed(lifting=lifting)
+    else:
+        chosen = recipe_named(recipe).changed(lifting=lifting, controller=controller)
     if validation is None:
         validation = len(everything) // 5
     if training is None:

@@ -64,7 +64,7 @@ class LiftedLearner:
     """
 
     lifting: LiftingLearner = field(
-        default_factory=lambda: StandardisedLearner(FourierLearner(count=300), clip=6.0)
+        default_factory=lambda: StandardisedLearner(FourierLearner(count=500, scale=1.0), clip=6.0)
     )
     ridges: tuple[float, ...] = (1e-4, 1e-3, 1e-5)  # the first, if there is nothing to choose by
     remember_start: bool = True  # see `StartMemory`

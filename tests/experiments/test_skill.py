@@ -50,7 +50,9 @@ def test_its_results_agree_with_its_rollouts(run_folder):
 
 
 def test_its_unseen_starts_are_none_of_its_demonstrations(run_folder):
-    demonstrated = {tuple(each.start.values.values()) for each in read(run_folder / "demonstrations.h5")}
+    demonstrated = {
+        tuple(each.start.values.values()) for each in read(run_folder / "demonstrations.h5")
+    }
     judged = {tuple(each.start.values.values()) for each in read(run_folder / "rollouts.h5")}
     assert len(judged) == 12
     assert not judged & demonstrated
@@ -59,7 +61,8 @@ def test_its_unseen_starts_are_none_of_its_demonstrations(run_folder):
 def test_the_same_seed_gives_the_same_results_but_for_the_seconds(run_folder, tmp_path):
     STUDY.run(task("door"), tmp_path / "again", say=lambda line: None)
     ours, theirs = (
-        json.loads((folder / "results.json").read_text()) for folder in (run_folder, tmp_path / "again")
+        json.loads((folder / "results.json").read_text())
+        for folder in (run_folder, tmp_path / "again")
     )
     assert ours.pop("seconds").keys() == theirs.pop("seconds").keys()
     assert ours == theirs
@@ -105,7 +108,7 @@ def test_demonstrations_are_fitted_evaluated_and_compared(run_folder, tmp_path, 
     words += ["--json", tmp_path / "compared.json", "--plot", tmp_path / "compared.png"]
     assert "minus expert" in said_by(capsys, words, code=0)
     compared = json.loads((tmp_path / "compared.json").read_text())
-    assert [row["name"] for row in compared["policies"]][0] == "expert"
+    assert compared["policies"][0]["name"] == "expert"
     assert (tmp_path / "compared.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -126,6 +129,8 @@ def test_state_only_demonstrations_are_refused_with_a_way_out(run_folder, tmp_pa
     words = ["fit", tmp_path / "bare.h5", "-o", tmp_path / "policy"]
     assert "has states but no actions" in said_by(capsys, words, code=2)
     assert not (tmp_path / "policy").exists()
+    assert "(recipe pd)" in said_by(capsys, [*words, "--controller", "pd"], code=0)
+    assert load(tmp_path / "policy").controller.action_size == 28
 
 
 def test_too_many_demonstrations_are_not_conjured_up(run_folder, tmp_path, capsys):
