@@ -6,7 +6,7 @@ OUT ?= runs/door
 .PHONY: run test check format bench clean
 
 run: .venv/run.stamp  ## learn to open a door from demonstrations, and write a report about it
-	$(BIN)/kodex run door --out $(OUT)
+	$(BIN)/kodex run door --out $(OUT) --replace
 
 test: .venv/dev.stamp  ## the tests
 	$(BIN)/python -m pytest -n 2
