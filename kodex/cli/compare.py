@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 def compare(
     policies: Annotated[tuple[str, ...], tyro.conf.Positional],
-    task: Literal["door", "tool", "relocation", "reorientation"],
+    task: str,
     starts: Literal["in", "out"] = "in",
     instances: int = 500,
     seed: int = 7,
@@ -26,7 +26,7 @@ def compare(
 
     Args:
         policies: two or more: folders of saved policies, or expert
-        task: the task to act in
+        task: tool, door, relocation or reorientation
         starts: in the distribution of the demonstrations, or out of it
         instances: how many starts
         seed: of the starts

@@ -8,7 +8,7 @@ import tyro
 
 def evaluate(
     policy: Annotated[str, tyro.conf.Positional],
-    task: Literal["door", "tool", "relocation", "reorientation"],
+    task: str,
     starts: Literal["in", "out"] = "in",
     instances: int = 1000,
     seed: int = 7,
@@ -21,7 +21,7 @@ def evaluate(
 
     Args:
         policy: the folder of a saved policy, or expert for the one that comes with kodex
-        task: the task to act in; a policy that was learned for another is refused
+        task: tool, door, relocation or reorientation, as the policy was learned for
         starts: in the distribution of the demonstrations, or out of it
         instances: how many starts; the paper takes 10000
         seed: of the starts: the same seed faces every policy with the same ones

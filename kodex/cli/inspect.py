@@ -7,7 +7,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from kodex.demonstrations import TrajectorySet, read
+from kodex.demonstrations import TrajectorySet, expect_layout, read
 from kodex.koopman import (
     FitRecord,
     KoopmanDynamics,
@@ -19,6 +19,8 @@ from kodex.koopman import (
     spectrum,
     worries,
 )
+from kodex.policies import LiftedPolicy
+from kodex.storage import read_model
 
 BAR = 40  # characters of the longest bar
 
@@ -44,7 +46,7 @@ def inspect(
         How many modes and components to show.
     """
     dynamics = load(model)
-    held = None if demonstrations is None else read(demonstrations)
+    held = None if demonstrations is None else _as_seen_by(model, read(demonstrations))
     values = spectrum(dynamics)
     console = Console()
     console.print(_summary(model, dynamics))
@@ -59,6 +61,15 @@ def inspect(
         console.print(_section("Error by horizon", _horizon(dynamics, held)))
     found = worries(dynamics, horizon, values)
     console.print(_section("What to worry about", _sentences(found)))
+
+
+def _as_seen_by(model: Path, demonstrations: TrajectorySet) -> TrajectorySet:
+    """Return the demonstrations as the dynamics in `model` see them: some remember the start."""
+    if read_model(model).type != "lifted":
+        return demonstrations
+    starts = LiftedPolicy.restore(read_model(model)).starts
+    expect_layout(demonstrations.layout, starts.layout, source="the file of demonstrations")
+    return TrajectorySet(map(starts.remember, demonstrations))
 
 
 def _section(title: str, content: RenderableType) -> Group:

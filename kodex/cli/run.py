@@ -2,15 +2,13 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import tyro
 
 
 def run(
-    task: Annotated[
-        Literal["door", "tool", "relocation", "reorientation", "all"], tyro.conf.Positional
-    ],
+    task: Annotated[str, tyro.conf.Positional],
     out: Path | None = None,
     recipe: str = "default",
     demonstrations: int = 200,
@@ -27,7 +25,7 @@ def run(
     GL library is found, a video; prints what came of it.
 
     Args:
-        task: which skill, or all four
+        task: tool, door, relocation, reorientation, or all
         out: the folder to write, else runs/TASK
         recipe: how to learn: default is the best in closed form, paper is the paper to the letter
         demonstrations: how many to learn from
@@ -52,9 +50,10 @@ def run(
         evaluation_seed=seed + 1,
         video=video and not quick,
     )
-    names = list(TASKS) if task == "all" else [task]
-    for name in names:
+    worlds = [task_named(name) for name in (TASKS if task == "all" else [task])]
+    for world in worlds:
+        name = world.name
         folder = Path("runs") / name if out is None else out / name if task == "all" else out
         say = lambda line, name=name: print(f"{name}: {line}", file=sys.stderr, flush=True)  # noqa: E731
-        results = study.run(task_named(name), folder, replace=replace, say=say)
+        results = study.run(world, folder, replace=replace, say=say)
         print_results(results, folder)

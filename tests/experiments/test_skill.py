@@ -117,6 +117,19 @@ def test_a_policy_is_refused_by_another_task(run_folder, capsys):
     assert "this policy was learned for door; the task is tool" in said_by(capsys, words, code=2)
 
 
+def test_an_unknown_task_is_answered_with_the_nearest(run_folder, capsys):
+    for words in (["run", "dor"], ["evaluate", run_folder / "policy", "--task", "dor"]):
+        assert "found 'dor'; did you mean door?" in said_by(capsys, words, code=2)
+
+
+def test_a_lifted_policy_can_be_inspected_with_its_demonstrations(run_folder, capsys):
+    words = ["inspect", run_folder / "policy"]
+    words += ["--demonstrations", run_folder / "demonstrations.h5"]
+    said = said_by(capsys, words, code=0)
+    assert "Modes of K" in said
+    assert "Error by horizon" in said
+
+
 def test_a_policy_that_is_not_there_is_refused(tmp_path, capsys):
     words = ["evaluate", tmp_path / "nothing", "--task", "door"]
     assert "there is no policy folder" in said_by(capsys, words, code=2)
