@@ -5,7 +5,7 @@ rollouts can become demonstrations. Time runs as in the paper: a horizon of T is
 x(1) … x(T) with T - 1 actions between them.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
@@ -77,6 +77,19 @@ class Starts:
         expected = (len(self.indices), len(self.names))
         if self.values.shape != expected:
             raise InputError(f"start values must be {expected}; found {self.values.shape}")
+
+    @classmethod
+    def of(cls, starts: Sequence[Start]) -> "Starts":
+        """Return single `starts` of one draw together, to begin there again."""
+        first = starts[0]
+        return cls(
+            task=first.task,
+            distribution=first.distribution,
+            seed=first.seed,
+            names=tuple(first.values),
+            values=np.array([list(start.values.values()) for start in starts]),
+            indices=np.array([start.index for start in starts]),
+        )
 
     def __len__(self) -> int:
         return len(self.indices)

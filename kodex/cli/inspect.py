@@ -65,9 +65,10 @@ def inspect(
 
 def _as_seen_by(model: Path, demonstrations: TrajectorySet) -> TrajectorySet:
     """Return the demonstrations as the dynamics in `model` see them: some remember the start."""
-    if read_model(model).type != "lifted":
+    stored = read_model(model)
+    if stored.type != "lifted":
         return demonstrations
-    starts = LiftedPolicy.restore(read_model(model)).starts
+    starts = LiftedPolicy.restore(stored).starts
     expect_layout(demonstrations.layout, starts.layout, source="the file of demonstrations")
     return TrajectorySet(map(starts.remember, demonstrations))
 

@@ -9,11 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kodex.demonstrations import TrajectorySet
-from kodex.errors import InputError
 from kodex.evaluation import Score, score
 from kodex.interfaces import Policy
 from kodex.progress_bar import progress_bar
-from kodex.rollout import roll_out
+from kodex.rollout import roll_out_batches
 from kodex.tasks import Task
 from kodex.trajectory import Starts
 
@@ -45,29 +44,35 @@ def evaluate(
 
     `keep` and `keep_expert` are handed every batch of rollouts, for instance to write it down.
     """
-    if len(starts) == 0:
-        raise InputError("there is nothing to evaluate on: no starts")
     scores: list[Score] = []
     expert_scores: list[Score] = []
     seconds = 0.0
+    # Batch by batch, side by side: each keeps one simulation for all of its batches.
+    ours = roll_out_batches(
+        task, policy, starts, record=["reference"], batch_size=batch_size, threads=threads
+    )
+    theirs = (
+        None
+        if expert is None
+        else roll_out_batches(task, expert, starts, batch_size=batch_size, threads=threads)
+    )
     with progress_bar(
         f"{task.title}: {len(starts)} starts", len(starts), wanted=show_progress
     ) as advance:
-        for first in range(0, len(starts), batch_size):
-            batch = starts[first : first + batch_size]
-            began = time.perf_counter()
-            rollouts = roll_out(task, policy, batch, record=["reference"], threads=threads)
+        began = time.perf_counter()
+        for rollouts in ours:
             seconds += time.perf_counter() - began
             masters = None
-            if expert is not None:
-                masters = roll_out(task, expert, batch, threads=threads)
+            if theirs is not None:
+                masters = next(theirs)
                 expert_scores.append(score(masters, definitions=task.judges))
                 if keep_expert is not None:
                     keep_expert(masters)
             scores.append(score(rollouts, expert=masters, definitions=task.judges))
             if keep is not None:
                 keep(rollouts)
-            advance(len(batch))
+            advance(len(rollouts))
+            began = time.perf_counter()
     return Evaluation(
         score=sum(scores[1:], start=scores[0]),
         expert=sum(expert_scores[1:], start=expert_scores[0]) if expert_scores else None,

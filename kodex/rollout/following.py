@@ -97,12 +97,4 @@ def starts_of(trajectories: Sequence[Trajectory]) -> Starts:
     starts = [trajectory.start for trajectory in trajectories if trajectory.start is not None]
     if len(starts) < len(trajectories) or not starts:
         raise InputError("to begin where trajectories began, each must know its start")
-    first = starts[0]
-    return Starts(
-        task=first.task,
-        distribution=first.distribution,
-        seed=first.seed,
-        names=tuple(first.values),
-        values=np.array([list(start.values.values()) for start in starts]),
-        indices=np.array([start.index for start in starts]),
-    )
+    return Starts.of(starts)

@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-
 from kodex.errors import InputError
 from kodex.rollout.loop import roll_out
 from kodex.tasks import Task
@@ -34,16 +32,14 @@ def replay(
     start, actions = trajectory.start, trajectory.actions
     if start is None or actions is None:
         raise InputError("replaying needs a trajectory with its start and its actions")
-    starts = Starts(
-        task=start.task,
-        distribution=start.distribution,
-        seed=start.seed,
-        names=tuple(start.values),
-        values=np.array([list(start.values.values())]),
-        indices=np.array([start.index]),
-    )
     policy = RecordedActions(actions[None])
     again = roll_out(
-        task, policy, starts, record=record, horizon=len(actions) + 1, batch_size=1, threads=threads
+        task,
+        policy,
+        Starts.of([start]),
+        record=record,
+        horizon=len(actions) + 1,
+        batch_size=1,
+        threads=threads,
     )
     return again[0]
