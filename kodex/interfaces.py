@@ -16,12 +16,14 @@ __all__ = [
     "Array",
     "Controller",
     "ControllerLearner",
+    "DrawnAgain",
     "DynamicsLearner",
     "Lifting",
     "LiftingLearner",
     "Policy",
     "ReferenceDynamics",
     "Storable",
+    "ToldPolicy",
 ]
 
 
@@ -73,6 +75,17 @@ class LiftingLearner(Protocol):
 
     def fit(self, layout: StateLayout, states: Array) -> Lifting:
         """Return the lifting for `layout`, fitted to the sample `states`, (samples, n)."""
+
+
+@runtime_checkable
+class DrawnAgain(Protocol):
+    """A learner of liftings whose random features can be drawn along what they are used for."""
+
+    def drawn_again(self, lifting: Lifting, outputs: Array, states: Array) -> Lifting:
+        """Return other features than those of `lifting`, for what its `outputs` depend on.
+
+        The outputs are D z with D (m, p); `states`, (samples, n), are where it is used.
+        """
 
 
 @runtime_checkable
@@ -134,6 +147,24 @@ class Policy(Protocol):
 
     def begin(self, first: Array) -> Any:
         """Return the memory of episodes whose first sight is `first`, (episodes, features)."""
+
+    def step(self, memory: Any, seen: Array) -> tuple[Array, Any]:
+        """Return actions, (episodes, action_size), and the memory after them."""
+
+
+@runtime_checkable
+class ToldPolicy(Protocol):
+    """A policy that may have to be told numbers of the start, because its first sight hides them.
+
+    Whoever runs it looks up the names in `told`, which may be none, in the start.
+    """
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """The names of the start's numbers that it has to be told."""
+
+    def begin(self, first: Array, told: Array | None = None) -> Any:
+        """Return the memory of episodes; `told` is (episodes, names)."""
 
     def step(self, memory: Any, seen: Array) -> tuple[Array, Any]:
         """Return actions, (episodes, action_size), and the memory after them."""

@@ -91,6 +91,15 @@ class Starts:
             indices=np.array([start.index for start in starts]),
         )
 
+    def columns(self, names: Sequence[str]) -> Array:
+        """Return the values called `names`, (starts, names)."""
+        missing = [name for name in names if name not in self.names]
+        if missing:
+            raise InputError(
+                f"starts of {self.task} have {', '.join(self.names)}; found {', '.join(missing)}"
+            )
+        return self.values[:, [self.names.index(name) for name in names]]
+
     def __len__(self) -> int:
         return len(self.indices)
 

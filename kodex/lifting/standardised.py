@@ -4,14 +4,14 @@ Joint angles, metres and velocities then weigh alike in a ridge or a rank cut. R
 raw units.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Self
 
 import numpy as np
 
 from kodex.errors import InputError
-from kodex.interfaces import Lifting, LiftingLearner
+from kodex.interfaces import DrawnAgain, Lifting, LiftingLearner
 from kodex.lifting.monomials import MonomialsLearner
 from kodex.lifting.scaling import mean_and_scale
 from kodex.lifting.shapes import (
@@ -77,9 +77,7 @@ class Standardised:
         """Return the observables, (..., window · n) -> (..., p)."""
         states = expect_states(states, self.layout, self.window)
         apart = states.reshape(*states.shape[:-1], self.window, self.layout.size)
-        standard = (apart - self.mean) / self.scale
-        if self.clip is not None:
-            np.clip(standard, -self.clip, self.clip, out=standard)
+        standard = _standard(apart, self.mean, self.scale, self.clip)
         return self.inner.lift(standard.reshape(states.shape))
 
     def stored(self) -> Stored:
@@ -120,11 +118,22 @@ class StandardisedLearner:
         """Return the lifting, fitted to `states`, (samples, n)."""
         sample = expect_sample(states, layout)
         mean, scale = mean_and_scale(sample)
-        standard = (sample - mean) / scale
-        if self.clip is not None:
-            np.clip(standard, -self.clip, self.clip, out=standard)
+        standard = _standard(sample, mean, scale, self.clip)
         inner = self.inner.fit(standard_layout(layout), standard)
         return Standardised(layout, mean, scale, inner, self.clip)
+
+    def drawn_again(self, lifting: Lifting, outputs: Array, states: Array) -> Lifting:
+        """Return `lifting` with its inner one drawn again, if that can be."""
+        assert isinstance(lifting, Standardised)
+        if not isinstance(self.inner, DrawnAgain):
+            return lifting
+        standard = _standard(states, lifting.mean, lifting.scale, lifting.clip)
+        return replace(lifting, inner=self.inner.drawn_again(lifting.inner, outputs, standard))
+
+
+def _standard(states: Array, mean: Array, scale: Array, clip: float | None) -> Array:
+    standard = (states - mean) / scale
+    return standard if clip is None else np.clip(standard, -clip, clip, out=standard)
 
 
 def standard_layout(layout: StateLayout) -> StateLayout:

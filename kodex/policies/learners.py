@@ -1,7 +1,7 @@
 """Learning a whole policy: tracking a reference as in the paper, or acting in the lifted space."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -11,6 +11,7 @@ from kodex.controllers import RidgeControllerLearner
 from kodex.errors import InputError
 from kodex.interfaces import (
     ControllerLearner,
+    DrawnAgain,
     DynamicsLearner,
     Lifting,
     LiftingLearner,
@@ -24,6 +25,8 @@ from kodex.policies.tracking import TrackingPolicy
 from kodex.trajectory import Array, Trajectory
 
 LIFTED_AT_ONCE = 50  # demonstrations: enough for large matrix products, few enough for any memory
+
+DRAWN_BY = 3  # every third demonstration says well enough what the actions depend on
 
 LearnedPolicy = TrackingPolicy | LiftedPolicy | ClonedPolicy
 
@@ -59,15 +62,19 @@ class TrackingLearner:
 class LiftedLearner:
     """One least-squares problem for the operator K and the outputs D of a `LiftedPolicy`.
 
-    The settings are the same for every task. Of `ridges`, which are in units of the mean square of
-    an observable, the one with the least error of the validation's actions is taken.
+    It is solved twice: a first solution says on what the actions depend, and random features are
+    drawn again along that. The settings are the same for every task. Of `ridges`, which are in
+    units of the mean square of an observable, the one with the least error of the validation's
+    actions is taken.
     """
 
     lifting: LiftingLearner = field(
         default_factory=lambda: StandardisedLearner(FourierLearner(count=500, scale=1.0), clip=6.0)
     )
     ridges: tuple[float, ...] = (1e-4, 1e-3, 1e-5)  # the first, if there is nothing to choose by
+    draw_again: bool = True  # features along what the actions depend on, if the lifting can
     remember_start: bool = True  # see `StartMemory`
+    be_told: bool = True  # what the first state hides, if the demonstrations say it
 
     def __post_init__(self) -> None:
         if not self.ridges or min(self.ridges) <= 0.0:
@@ -77,39 +84,46 @@ class LiftedLearner:
         self, demonstrations: Sequence[Trajectory], validation: Sequence[Trajectory] | None = None
     ) -> LiftedPolicy:
         """Return the policy learned from `demonstrations`, which must have actions."""
-        starts = (
-            StartMemory.of_what_varies(demonstrations)
-            if self.remember_start
-            else StartMemory(demonstrations[0].layout, ())
-        )
+        starts = self._starts(demonstrations)
         seen = [starts.remember(each) for each in demonstrations]
-        states = [each.states for each in seen]
-        lifting = self.lifting.fit(starts.sight_layout, np.concatenate(states))
-        moments = Moments.of(lifting, states)
-        equations = NormalEquations.of(moments)
-        actions = equations.with_cross(_action_moments(lifting, seen))
-        ridge = self.ridges[0]
-        if validation:
-            judge = [starts.remember(each) for each in validation]
-            ridge = self._best_ridge(actions, lifting, judge)
-        learner = KoopmanLearner(solver=Ridge(ridge))
+        judge = [starts.remember(each) for each in validation or ()]
+        states = np.concatenate([each.states for each in seen])
+        lifting = self.lifting.fit(starts.sight_layout, states)
+        if self.draw_again and isinstance(self.lifting, DrawnAgain):
+            some = seen[::DRAWN_BY]
+            _, actions = _equations(Moments.of(lifting, _states(some)), lifting, some)
+            outputs = self._best_ridge(actions, lifting, judge).solve(actions)
+            lifting = self.lifting.drawn_again(lifting, outputs, states)
+        moments = Moments.of(lifting, _states(seen))
+        transitions, actions = _equations(moments, lifting, seen)
+        ridge = self._best_ridge(actions, lifting, judge)
         return LiftedPolicy(
-            dynamics=learner.fit_moments(lifting, moments, equations),
-            outputs=Ridge(ridge).solve(actions),
+            dynamics=KoopmanLearner(solver=ridge).fit_moments(lifting, moments, transitions),
+            outputs=ridge.solve(actions),
             starts=starts,
             task=task_of(demonstrations[0]),
         )
 
+    def _starts(self, demonstrations: Sequence[Trajectory]) -> StartMemory:
+        starts = StartMemory.of_what_varies(demonstrations)
+        return replace(
+            starts,
+            components=starts.components if self.remember_start else (),
+            told=starts.told if self.be_told else (),
+        )
+
     def _best_ridge(
         self, equations: NormalEquations, lifting: Lifting, validation: Sequence[Trajectory]
-    ) -> float:
+    ) -> Ridge:
+        if not validation:
+            return Ridge(self.ridges[0])
         lifted = lifting.lift(np.concatenate([each.states[:-1] for each in validation]))
         wanted = np.concatenate([_actions_of(place, each) for place, each in enumerate(validation)])
 
-        def error(ridge: float) -> float:
-            return float(np.mean((lifted @ Ridge(ridge).solve(equations).T - wanted) ** 2))
+        def error(ridge: Ridge) -> float:
+            return float(np.mean((lifted @ ridge.solve(equations).T - wanted) ** 2))
 
-        return min(self.ridges, key=error)
+        return min(map(Ridge, self.ridges), key=error)
 
 
 @dataclass(frozen=True)
@@ -143,6 +157,18 @@ def task_of(demonstration: Trajectory) -> str | None:
     if demonstration.start is not None:
         return demonstration.start.task
     return demonstration.provenance.get("task")
+
+
+def _states(demonstrations: Sequence[Trajectory]) -> list[Array]:
+    return [each.states for each in demonstrations]
+
+
+def _equations(
+    moments: Moments, lifting: Lifting, demonstrations: Sequence[Trajectory]
+) -> tuple[NormalEquations, NormalEquations]:
+    """Return the equations of what comes next, and of the actions; they share their left side."""
+    transitions = NormalEquations.of(moments)
+    return transitions, transitions.with_cross(_action_moments(lifting, demonstrations))
 
 
 def _action_moments(lifting: Lifting, demonstrations: Sequence[Trajectory]) -> Array:

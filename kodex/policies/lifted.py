@@ -1,6 +1,6 @@
 """A policy that is linear in the observables: they say what comes next, and what to do about it.
 
-With x(t) the measured state and g what is remembered of the first one,
+With x(t) the measured state and g what is remembered of the start,
 
     z(t) = φ([x(t), g]),    [x, g](t+1) ≈ C K z(t),    a(t) = D z(t).
 
@@ -9,6 +9,7 @@ reference from x(1) alone and lets a controller follow it blindly, this looks at
 every step, as the expert does that it learned from.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Literal, NamedTuple
@@ -58,14 +59,19 @@ class LiftedPolicy:
         """Return `trajectory` as the dynamics see it: with the start beside every state."""
         return self.starts.remember(trajectory)
 
-    def predict(self, first: Array, horizon: int) -> Array:
+    @property
+    def told(self) -> tuple[str, ...]:
+        """The numbers of a start that it has to be told, because the first state hides them."""
+        return self.starts.told
+
+    def predict(self, first: Array, horizon: int, told: Array | None = None) -> Array:
         """Return what K alone expects, open loop, (..., n) -> (..., horizon, n)."""
-        seen = self.starts.sight(first, self.starts.remembered(first))
+        seen = self.starts.sight(first, self.starts.remembered(first, told))
         return self.dynamics.predict(seen, horizon)[..., : self.layout.size]
 
-    def begin(self, first: Array) -> LiftedMemory:
+    def begin(self, first: Array, told: Array | None = None) -> LiftedMemory:
         """Return the memory of episodes that begin in `first`, (episodes, n)."""
-        return LiftedMemory(self.starts.remembered(first), reference=first)
+        return LiftedMemory(self.starts.remembered(first, told), reference=first)
 
     def step(self, memory: LiftedMemory, seen: Array) -> tuple[Array, LiftedMemory]:
         """Return actions, (episodes, m), and the memory after them; `seen` is (episodes, n)."""
@@ -73,9 +79,13 @@ class LiftedPolicy:
         reference = self.dynamics.next_of(lifted)[..., : self.layout.size]
         return lifted @ self.outputs.T, LiftedMemory(memory.remembered, reference)
 
-    def reset(self, state: Array) -> None:
-        """Begin the one episode that `act` continues, in `state`, (n,)."""
-        self._robot.reset(self, finite("first state", state, self.layout.size))
+    def reset(self, state: Array, start: Mapping[str, float] | None = None) -> None:
+        """Begin the one episode that `act` continues, in `state`, (n,).
+
+        `start` holds what the policy has to be told of it (`told`), by name.
+        """
+        first = finite("first state", state, self.layout.size)
+        self._robot.reset(self, first, self.starts.told_of(start))
 
     def act(self, measured: Array) -> Array:
         """Return the action, (m,), for the state `measured` now, (n,), and go on by one step."""
@@ -94,6 +104,7 @@ class LiftedPolicy:
                 "robot": list(self.layout.robot),
                 "object": list(self.layout.object),
                 "remembered": list(self.starts.components),
+                "told": list(self.starts.told),
             },
             arrays={"outputs": self.outputs},
             parts={"dynamics": self.dynamics.stored()},
@@ -107,6 +118,6 @@ class LiftedPolicy:
         return cls(
             dynamics=KoopmanDynamics.restore(stored.parts["dynamics"]),
             outputs=stored.arrays["outputs"],
-            starts=StartMemory(layout, tuple(config["remembered"])),
+            starts=StartMemory(layout, tuple(config["remembered"]), tuple(config.get("told", ()))),
             task=config["task"],
         )

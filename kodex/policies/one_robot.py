@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from kodex.errors import InputError
-from kodex.interfaces import Policy
+from kodex.interfaces import Policy, ToldPolicy
 from kodex.trajectory import Array
 
 
@@ -16,9 +16,12 @@ class OneRobot:
 
     memory: Any = None
 
-    def reset(self, policy: Policy, state: Array) -> None:
-        """Begin an episode in `state`, (n,)."""
-        self.memory = policy.begin(state[None])
+    def reset(self, policy: Policy, state: Array, told: Array | None = None) -> None:
+        """Begin an episode in `state`, (n,), for a policy that may have to be `told` more."""
+        if isinstance(policy, ToldPolicy):
+            self.memory = policy.begin(state[None], None if told is None else told[None])
+        else:
+            self.memory = policy.begin(state[None])
 
     def act(self, policy: Policy, seen: Array) -> Array:
         """Return the action, (m,), for what is `seen` now, (n,), and go on by one step."""

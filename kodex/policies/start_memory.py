@@ -1,37 +1,49 @@
-"""What an episode remembers of its first state: the goal.
+"""What an episode remembers of its start: the goal.
 
 Some of the paper's states show the goal only relative to where the object is, so what an expert
-does next is not a function of the state alone. The first state together with the state is enough.
+does next is not a function of the state alone; the state together with the first state mostly is.
+
+Where it is not, the start has numbers that the first state hides, and the policy has to be told
+them, as the expert was. Reorientation is such a task: its first state is the pen as seen from the
+goal, which looks the same for two goals (tests/tasks/test_goal_frame.py finds a pair).
+
 Remembered numbers never change, so a Koopman operator holds them as modes at exactly 1.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kodex.errors import InputError
 from kodex.trajectory import Array, StateLayout, Trajectory
+
+HIDDEN = 0.05  # of a start number's spread that no affine map of the first state explains
 
 
 @dataclass(frozen=True)
 class StartMemory:
-    """Which components of the first state are remembered."""
+    """Which components of the first state are remembered, and which numbers are told besides."""
 
     layout: StateLayout
-    components: tuple[str, ...]
+    components: tuple[str, ...] = ()
+    told: tuple[str, ...] = ()
 
     @classmethod
     def of_what_varies(cls, demonstrations: Sequence[Trajectory]) -> "StartMemory":
-        """Return the memory of the object's components that differ between first states."""
+        """Return the memory of the object's components that differ between first states.
+
+        Numbers of the start that these do not give away are told besides.
+        """
         layout = demonstrations[0].layout
         first = np.array([each.states[0] for each in demonstrations])
         moved = np.array([np.ptp(each.states, axis=0) for each in demonstrations]).max(axis=0)
         varies = np.ptp(first, axis=0) > 1e-6 * np.maximum(moved, np.abs(first).max(axis=0))
         varies[: len(layout.robot)] = False  # where the robot begins says nothing of the goal
         names = np.array(layout.names, dtype=object)[varies].tolist()
-        return cls(layout, tuple(names))
+        return cls(layout, tuple(names), hidden_numbers(demonstrations, first[:, varies]))
 
     @cached_property
     def places(self) -> NDArray[np.int64]:
@@ -42,20 +54,63 @@ class StartMemory:
     def sight_layout(self) -> StateLayout:
         """The layout of a state with what is remembered beside it."""
         remembered = tuple(f"first({name})" for name in self.components)
-        return StateLayout(robot=self.layout.robot, object=self.layout.object + remembered)
+        told = tuple(f"start({name})" for name in self.told)
+        return StateLayout(robot=self.layout.robot, object=self.layout.object + remembered + told)
 
-    def remembered(self, first: Array) -> Array:
-        """Return what to remember of first states, (..., n) -> (..., k)."""
-        return first[..., self.places]
+    def remembered(self, first: Array, told: Array | None = None) -> Array:
+        """Return what to remember of first states, (..., n) and (..., told) -> (..., k)."""
+        if not self.told:
+            return first[..., self.places]
+        if told is None:
+            raise InputError(
+                f"this policy must be told {', '.join(self.told)}, which the first state hides: "
+                f"reset(state, start={{{self.told[0]!r}: ...}})"
+            )
+        if told.shape != (*first.shape[:-1], len(self.told)):
+            raise InputError(
+                f"to be told {', '.join(self.told)} takes {len(self.told)} numbers an episode; "
+                f"found {told.shape}"
+            )
+        return np.concatenate([first[..., self.places], told], axis=-1)
+
+    def told_of(self, start: Mapping[str, float] | None) -> Array | None:
+        """Return the numbers of `start` that are to be told, (told,)."""
+        if not self.told or start is None:
+            return None
+        missing = [name for name in self.told if name not in start]
+        if missing:
+            raise InputError(
+                f"the start must have {', '.join(self.told)}; missing: {', '.join(missing)}"
+            )
+        return np.array([start[name] for name in self.told], dtype=np.float64)
 
     def sight(self, states: Array, remembered: Array) -> Array:
         """Return states beside what is remembered, (..., n), (..., k) -> (..., n + k)."""
         return np.concatenate(
-            [states, np.broadcast_to(remembered, (*states.shape[:-1], len(self.components)))],
+            [states, np.broadcast_to(remembered, (*states.shape[:-1], remembered.shape[-1]))],
             axis=-1,
         )
 
     def remember(self, trajectory: Trajectory) -> Trajectory:
         """Return `trajectory` with what is remembered beside every state."""
-        states = self.sight(trajectory.states, self.remembered(trajectory.states[0]))
+        told = self.told_of(None if trajectory.start is None else trajectory.start.values)
+        if self.told and told is None:
+            raise InputError(
+                f"a trajectory without its start cannot tell {', '.join(self.told)}: "
+                "give trajectories such as kodex collect writes"
+            )
+        states = self.sight(trajectory.states, self.remembered(trajectory.states[0], told))
         return replace(trajectory, layout=self.sight_layout, states=states)
+
+
+def hidden_numbers(demonstrations: Sequence[Trajectory], first: Array) -> tuple[str, ...]:
+    """Return the names of start numbers that are no affine map of `first`, (demonstrations, k)."""
+    starts = [each.start.values for each in demonstrations if each.start is not None]
+    names = tuple(starts[0]) if starts else ()
+    if len(starts) < len(demonstrations) or any(tuple(each) != names for each in starts):
+        return ()  # nobody said, or not all of them speak of the same
+    values = np.array([[each[name] for name in names] for each in starts])
+    seen = np.column_stack([first, np.ones(len(first))])
+    unexplained = values - seen @ np.linalg.lstsq(seen, values)[0]
+    hidden = unexplained.std(axis=0) > HIDDEN * values.std(axis=0)
+    return tuple(name for name, is_hidden in zip(names, hidden, strict=True) if is_hidden)

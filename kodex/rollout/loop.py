@@ -8,16 +8,16 @@ any `batch_size` as far as the policy's own results are.
 
 from collections.abc import Callable, Collection, Iterator
 from importlib.metadata import version
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from kodex.demonstrations import TrajectorySet
 from kodex.errors import InputError
-from kodex.interfaces import Policy
+from kodex.interfaces import Policy, ToldPolicy
 from kodex.progress_bar import progress_bar
 from kodex.rollout.recording import RECORDABLE, Recording
 from kodex.rollout.substeps import check_substeps, take_step
 from kodex.tasks import Simulation, Task
-from kodex.trajectory import Starts, StateLayout
+from kodex.trajectory import Array, Starts, StateLayout
 
 
 @runtime_checkable
@@ -123,13 +123,14 @@ def _batches(
                 simulation = task.simulation(len(batch), threads)
             simulation.reset(batch)
             recording = Recording(simulation, horizon, record)
-            _run(simulation, policy, recording, horizon, advance)
+            _run(simulation, policy, batch, recording, horizon, advance)
             yield TrajectorySet(recording.trajectories(batch, _provenance(task, policy)))
 
 
 def _run(
     simulation: Simulation,
     policy: Policy,
+    starts: Starts,
     recording: Recording,
     horizon: int,
     advance: Callable[[int], None],
@@ -140,7 +141,7 @@ def _run(
     for step in range(horizon - 1):
         seen = state if policy.sees == "state" else simulation.observation()
         if step == 0:
-            memory = policy.begin(seen)
+            memory = _begun(policy, seen, starts)
             recording.note_memory(memory)
         actions, memory = policy.step(memory, seen)
         recording.note_memory(memory)
@@ -148,6 +149,13 @@ def _run(
         recording.note_action(step, executed)
         state = recording.note_state(step + 1)
         advance(simulation.episodes)
+
+
+def _begun(policy: Policy, seen: Array, starts: Starts) -> Any:
+    """Return the memory of `policy` in the first state, which is told what that hides from it."""
+    if isinstance(policy, ToldPolicy) and policy.told:
+        return policy.begin(seen, starts.columns(policy.told))
+    return policy.begin(seen)
 
 
 def _provenance(task: Task, policy: Policy) -> dict[str, str]:

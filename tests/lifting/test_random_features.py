@@ -105,3 +105,48 @@ def test_hinges_placed_by_data_all_bend_within_it():
 def test_senseless_settings_are_refused_when_they_are_made(make, message):
     with pytest.raises(InputError, match=message):
         make()
+
+
+def test_the_sensitivity_is_that_of_finite_differences():
+    random = np.random.default_rng(3)
+    layout = StateLayout(robot=("a", "b"), object=("c",))
+    states = random.normal(size=(40, 3)) * [1.0, 0.1, 5.0]
+    lifting = FourierLearner(count=25, seed=4).fit(layout, states)
+    outputs = random.normal(size=(2, 3 + 1 + 25))
+    step = 1e-6 * np.eye(3)
+    slopes = np.stack(
+        [
+            (lifting.lift(states + each) - lifting.lift(states - each)) @ outputs.T / 2e-6
+            for each in step
+        ],
+        axis=-1,
+    )  # (samples, m, n)
+    expected = np.einsum("smi,smj->ij", slopes, slopes) / len(states)
+    np.testing.assert_allclose(lifting.sensitivity(outputs, states), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("units", [1.0, 1000.0])
+def test_waves_drawn_again_run_along_the_one_direction_that_matters(units):
+    random = np.random.default_rng(5)
+    layout = StateLayout(robot=("a", "b"), object=("c", "d"))
+    states = random.normal(size=(4000, 4)) * [1.0, 1.0, units, 1.0]
+    along = np.array([0.5, -1.0, 0.25 / units, 0.0])
+    learner = FourierLearner(count=300, scale=1.5, seed=6)
+    lifting = learner.fit(layout, states)
+    wanted = np.sin(states @ along)[:, None]
+    outputs = np.linalg.lstsq(lifting.lift(states), wanted)[0].T
+    again = learner.drawn_again(lifting, outputs, states)
+    scale = states.std(axis=0)
+    waves, unit = again.frequencies * scale, along * scale / np.linalg.norm(along * scale)
+    share = np.sum((waves @ unit) ** 2) / np.sum(waves**2)
+    assert share > 0.95
+    np.testing.assert_allclose(np.sum(waves**2) / 300, 1.5**2, rtol=0.2)
+
+
+def test_waves_of_outputs_that_depend_on_nothing_are_drawn_alike_everywhere():
+    layout = StateLayout(robot=("a",), object=("b",))
+    states = np.random.default_rng(7).normal(size=(50, 2))
+    learner = FourierLearner(count=10)
+    lifting = learner.fit(layout, states)
+    again = learner.drawn_again(lifting, np.zeros((3, 13)), states)
+    np.testing.assert_array_equal(again.frequencies, lifting.frequencies)

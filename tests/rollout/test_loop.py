@@ -237,3 +237,35 @@ def test_replaying_needs_a_start_and_actions():
     layout = task("door").layout
     with pytest.raises(InputError, match="its start and its actions"):
         replay(task("door"), Trajectory(layout=layout, states=np.zeros((2, layout.size))))
+
+
+@dataclass(frozen=True)
+class Listening:
+    """Keeps what it is told, and is idle."""
+
+    action_size: int
+    told: tuple[str, ...]
+    heard: list
+    sees: str = "state"
+
+    def begin(self, first, told=None):
+        self.heard.append(told)
+
+    def step(self, memory, seen):
+        return np.zeros((len(seen), self.action_size)), memory
+
+
+def test_a_policy_is_told_the_numbers_of_each_start_that_it_asks_for():
+    a_task = task("reorientation")
+    starts = a_task.starts("in", count=5, seed=4)
+    policy = Listening(a_task.action_size, ("goal_yaw", "goal_pitch"), [])
+    roll_out(a_task, policy, starts, horizon=2, threads=1, batch_size=3)
+    assert starts.names == ("goal_pitch", "goal_yaw")
+    np.testing.assert_array_equal(np.concatenate(policy.heard), starts.values[:, ::-1])
+
+
+def test_a_policy_that_asks_for_what_no_start_has_is_refused():
+    a_task = task("reorientation")
+    policy = Listening(a_task.action_size, ("door_x",), [])
+    with pytest.raises(InputError, match=r"have goal_pitch, goal_yaw; found door_x"):
+        roll_out(a_task, policy, a_task.starts("in", count=2, seed=4), horizon=2)

@@ -1,8 +1,11 @@
 """Reorientation's goal frame: the paper's, and never a division by zero."""
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from scipy.optimize import least_squares
 
 from kodex.tasks import task
 from kodex.tasks.reorientation import goal_frame
@@ -54,3 +57,25 @@ def test_an_aligned_pen_points_along_the_x_axis_of_the_state():
     simulation = a_task.simulation(30)
     simulation.reset(a_task.starts("in", count=30, seed=2))
     np.testing.assert_allclose(simulation.state()[:, 27], simulation.progress(), atol=1e-12)
+
+
+def test_two_goals_can_begin_with_the_same_state():
+    """The paper's state hides the goal: nothing in it tells these two episodes apart at first."""
+    task_of_pens = task("reorientation")
+    starts = task_of_pens.starts("in", count=1, seed=0)
+
+    def first_states(goals):
+        simulation = task_of_pens.simulation(len(goals), threads=1)
+        simulation.reset(
+            replace(starts, values=np.array(goals), indices=np.arange(len(goals), dtype=np.int64))
+        )
+        return simulation.state()
+
+    one = [-0.8, -0.01]
+    wanted = first_states([one])[0]
+    twin = least_squares(
+        lambda goal: first_states([goal])[0] - wanted, x0=[0.8, -0.01], xtol=1e-14, ftol=1e-14
+    ).x
+    np.testing.assert_allclose(first_states([twin])[0], wanted, atol=1e-7)
+    assert twin[0] > 0.6  # where the first turned by -0.8
+    assert np.abs(twin).max() < 1.0  # and both are in the range of training
