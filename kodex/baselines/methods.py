@@ -132,7 +132,7 @@ def _ngf_time_fair(task: str | None, seed: int, show: bool) -> NgfTimeLearner:
         hidden=size.hidden,
         period=0.1,
         damping_sign=-1,
-        descent=Descent(epochs=200, batch_size=16, annealed=True, patience=40, clip=1.0),
+        descent=Descent(epochs=60, batch_size=16, annealed=True, patience=20, clip=1.0),
         standardise=True,
         seed=seed,
         show_progress=show,

@@ -24,6 +24,10 @@ VERBS: dict[str, tuple[str, str]] = {
     "fit": ("kodex.cli.fit:fit", "Learn a policy from a file of demonstrations"),
     "evaluate": ("kodex.cli.evaluate:evaluate", "Say how often a policy succeeds"),
     "compare": ("kodex.cli.compare:compare", "Say which of several policies is better"),
+    "reproduce": (
+        "kodex.cli.reproduce:reproduce",
+        "Run a study of all methods, and print its table",
+    ),
     "inspect": (
         "kodex.cli.inspect:inspect",
         "Say what a learned model is, and what to worry about",

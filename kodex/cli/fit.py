@@ -11,7 +11,7 @@ import tyro
 def fit(
     demonstrations: Annotated[Path, tyro.conf.Positional],
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])],
-    recipe: str = "default",
+    recipe: Annotated[str, tyro.conf.arg(aliases=["--method"])] = "default",
     training: int | None = None,
     validation: int | None = None,
     lifting: str | None = None,
@@ -23,7 +23,8 @@ def fit(
     Args:
         demonstrations: the file, such as kodex collect writes
         output: the folder to write: config.json and model.safetensors
-        recipe: how to learn: default is the best in closed form, paper is the paper to the letter
+        recipe: how to learn: default is the best in closed form, paper is the paper to the letter;
+            nn, lstm, ndp, ngf, ngf-time and bc are the baselines (needs torch)
         training: learn from the first so many; else from all but the last fifth
         validation: choose by the last so many; else by the last fifth
         lifting: other observables than the recipe's, such as set2, fourier, radial (open loop)

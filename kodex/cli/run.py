@@ -10,7 +10,7 @@ import tyro
 def run(
     task: Annotated[str, tyro.conf.Positional],
     out: Path | None = None,
-    recipe: str = "default",
+    recipe: Annotated[str, tyro.conf.arg(aliases=["--method"])] = "default",
     demonstrations: int = 200,
     validation: int = 50,
     instances: int = 300,
@@ -27,7 +27,8 @@ def run(
     Args:
         task: tool, door, relocation, reorientation, or all
         out: the folder to write, else runs/TASK
-        recipe: how to learn: default is the best in closed form, paper is the paper to the letter
+        recipe: how to learn: default is the best in closed form, paper is the paper to the letter;
+            nn, lstm, ndp, ngf, ngf-time and bc are the baselines (needs torch)
         demonstrations: how many to learn from
         validation: how many more to choose by
         instances: how many unseen starts to judge on

@@ -9,6 +9,7 @@ from kodex.errors import InputError
 from kodex.interfaces import Policy
 from kodex.policies.learners import LearnedPolicy
 from kodex.policies.lifted import LiftedPolicy
+from kodex.policies.reminded import RemindedPolicy
 from kodex.policies.tracking import TrackingPolicy
 from kodex.storage import Stored, read_model, write_model
 
@@ -17,6 +18,7 @@ POLICIES: Mapping[str, Callable[[Stored], LearnedPolicy]] = {
     "tracking": TrackingPolicy.restore,
     "lifted": LiftedPolicy.restore,
     "bc": ClonedPolicy.restore,
+    "reminded": RemindedPolicy.restore,
 }
 
 

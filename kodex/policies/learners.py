@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -20,6 +21,7 @@ from kodex.interfaces import (
 from kodex.koopman import KoopmanLearner, Moments, NormalEquations, Ridge
 from kodex.lifting import FourierLearner, StandardisedLearner
 from kodex.policies.lifted import LiftedPolicy
+from kodex.policies.reminded import RemindedPolicy
 from kodex.policies.start_memory import StartMemory
 from kodex.policies.tracking import TrackingPolicy
 from kodex.trajectory import Array, Trajectory
@@ -28,7 +30,7 @@ LIFTED_AT_ONCE = 50  # demonstrations: enough for large matrix products, few eno
 
 DRAWN_BY = 3  # every third demonstration says well enough what the actions depend on
 
-LearnedPolicy = TrackingPolicy | LiftedPolicy | ClonedPolicy
+LearnedPolicy = TrackingPolicy | LiftedPolicy | ClonedPolicy | RemindedPolicy
 
 
 class PolicyLearner(Protocol):
@@ -130,7 +132,9 @@ class LiftedLearner:
 class BaselinePolicyLearner:
     """One of the paper's baselines, sized as the paper sized it for the task; torch trains it.
 
-    Those that say where to go are tracked by the ridge controller, as the Koopman dynamics are.
+    Those that say where to go are tracked by the ridge controller, as the Koopman dynamics are. In
+    the fair setting they know what the lifted policy knows of the start: what the first state hides
+    is told, and the one in closed loop remembers the first state too; the others grow from it.
     """
 
     name: str
@@ -138,13 +142,38 @@ class BaselinePolicyLearner:
     seed: int = 0
 
     def fit(
-        self, demonstrations: Sequence[Trajectory], validation: Sequence[Trajectory] | None = None
+        self,
+        demonstrations: Sequence[Trajectory],
+        validation: Sequence[Trajectory] | None = None,
+        *,
+        checkpoint: str | Path | None = None,
+    ) -> TrackingPolicy | ClonedPolicy | RemindedPolicy:
+        """Return the policy learned from `demonstrations`, chosen by `validation`.
+
+        With `checkpoint`, a folder, a training that stopped goes on from where it stood.
+        """
+        starts = self._starts(demonstrations)
+        if not starts.components and not starts.told:
+            return self._plain(demonstrations, validation, checkpoint)
+        seen = [starts.remember(each) for each in demonstrations]
+        judge = None if validation is None else [starts.remember(each) for each in validation]
+        return RemindedPolicy(self._plain(seen, judge, checkpoint), starts)
+
+    def _starts(self, demonstrations: Sequence[Trajectory]) -> StartMemory:
+        if self.setting != "fair":
+            return StartMemory(demonstrations[0].layout)
+        starts = StartMemory.of_what_varies(demonstrations)
+        return starts if self.name == "bc" else replace(starts, components=())
+
+    def _plain(
+        self,
+        demonstrations: Sequence[Trajectory],
+        validation: Sequence[Trajectory] | None,
+        checkpoint: str | Path | None,
     ) -> TrackingPolicy | ClonedPolicy:
-        """Return the policy learned from `demonstrations`, chosen by `validation`."""
         task = task_of(demonstrations[0])
-        learned = method(self.name, self.setting, task, seed=self.seed).fit(
-            demonstrations, validation
-        )
+        learner = method(self.name, self.setting, task, seed=self.seed)
+        learned = learner.fit(demonstrations, validation, checkpoint=checkpoint)
         if isinstance(learned, ClonedPolicy):
             return learned
         assert isinstance(learned, ReferenceDynamics)

@@ -99,13 +99,7 @@ class LiftedPolicy:
         """Return what it is made of."""
         return Stored(
             type="lifted",
-            config={
-                "task": self.task,
-                "robot": list(self.layout.robot),
-                "object": list(self.layout.object),
-                "remembered": list(self.starts.components),
-                "told": list(self.starts.told),
-            },
+            config={"task": self.task} | self.starts.as_config(),
             arrays={"outputs": self.outputs},
             parts={"dynamics": self.dynamics.stored()},
         )
@@ -113,11 +107,9 @@ class LiftedPolicy:
     @classmethod
     def restore(cls, stored: Stored) -> "LiftedPolicy":
         """Return what `stored` was made from."""
-        config = stored.config
-        layout = StateLayout(robot=tuple(config["robot"]), object=tuple(config["object"]))
         return cls(
             dynamics=KoopmanDynamics.restore(stored.parts["dynamics"]),
             outputs=stored.arrays["outputs"],
-            starts=StartMemory(layout, tuple(config["remembered"]), tuple(config.get("told", ()))),
-            task=config["task"],
+            starts=StartMemory.of_config(stored.config),
+            task=stored.config["task"],
         )

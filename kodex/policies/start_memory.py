@@ -13,6 +13,7 @@ Remembered numbers never change, so a Koopman operator holds them as modes at ex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +45,24 @@ class StartMemory:
         varies[: len(layout.robot)] = False  # where the robot begins says nothing of the goal
         names = np.array(layout.names, dtype=object)[varies].tolist()
         return cls(layout, tuple(names), hidden_numbers(demonstrations, first[:, varies]))
+
+    def as_config(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        return {
+            "robot": list(self.layout.robot),
+            "object": list(self.layout.object),
+            "remembered": list(self.components),
+            "told": list(self.told),
+        }
+
+    @classmethod
+    def of_config(cls, config: Mapping[str, Any]) -> "StartMemory":
+        """Return what `as_config` wrote."""
+        return cls(
+            layout=StateLayout(robot=tuple(config["robot"]), object=tuple(config["object"])),
+            components=tuple(config["remembered"]),
+            told=tuple(config.get("told", ())),  # which the first version did not know
+        )
 
     @cached_property
     def places(self) -> NDArray[np.int64]:

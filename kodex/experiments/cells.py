@@ -1,0 +1,205 @@
+"""The cells of a study: one policy learned, and judged under some conditions.
+
+A study is a list of cells. Each writes into a folder of its own as soon as something is known, and
+finds there what is known already, so a study that stopped goes on where it stood. A cell depends on
+its own settings alone, so the number of workers changes nothing but the time.
+
+Learning is measured the same way for every method: from loaded demonstrations to a policy that can
+act, on one thread. So is an action: one robot, one step.
+"""
+
+import json
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from kodex import demonstrations as files
+from kodex.demonstrations import TrajectorySet
+from kodex.evaluation import Results, Score, score, write_results
+from kodex.experiments.provenance import provenance
+from kodex.experts import collect, expert
+from kodex.interfaces import Policy, ToldPolicy
+from kodex.policies import load, save
+from kodex.policies.learners import BaselinePolicyLearner, LearnedPolicy, PolicyLearner
+from kodex.rollout import roll_out_batches
+from kodex.storage import new_file
+from kodex.tasks import Task
+from kodex.tasks import task as task_named
+from kodex.trajectory import Distribution, Trajectory
+
+TIMED_EPISODES = 5  # of which every action is timed
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Where a policy is judged."""
+
+    distribution: Distribution = "in"
+    variation: str | None = None
+    instances: int = 500
+    seed: int = 7  # of the starts
+
+    @property
+    def name(self) -> str:
+        """A name for its file."""
+        return self.variation or self.distribution
+
+
+@dataclass(frozen=True)
+class Data:
+    """Which demonstrations are collected for a task; the last are for validation."""
+
+    training: int = 200
+    validation: int = 50
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One policy to learn, and where to judge it. `learner` None is the expert itself."""
+
+    task: str
+    row: str  # of the table
+    seed: int  # of the learner, and a name for the column
+    learner: PolicyLearner | None
+    conditions: tuple[Condition, ...] = (Condition(),)
+    training: int = 200  # of the data's demonstrations
+    data: Data = field(default_factory=Data)
+
+    @property
+    def place(self) -> Path:
+        """Where its results are, in the study's folder."""
+        return Path(self.task) / self.row / f"seed-{self.seed}"
+
+    def open_in(self, folder: Path) -> tuple[Condition, ...]:
+        """Return the conditions that are not judged yet."""
+        return tuple(
+            each
+            for each in self.conditions
+            if not (folder / self.place / f"{each.name}.json").exists()
+        )
+
+
+def run_cell(cell: Cell, folder: Path) -> None:
+    """Learn and judge what is still open of `cell`, in the study's `folder`."""
+    left = cell.open_in(folder)
+    if not left:
+        return
+    place = folder / cell.place
+    place.mkdir(parents=True, exist_ok=True)
+    if cell.learner is None:
+        policy: Policy = expert(cell.task)
+        learned: dict[str, float] = {}
+    else:
+        policy, learned = _learned(cell, cell.learner, folder)
+    for condition in left:
+        task = task_named(cell.task, condition.variation)
+        began = time.perf_counter()
+        found = _judged(task, policy, condition, folder)
+        results = Results(
+            task=cell.task,
+            recipe=cell.row,
+            score=found,
+            distribution=condition.distribution,
+            seed=condition.seed,
+            variation=condition.variation,
+            seconds=learned | {"evaluate": time.perf_counter() - began},
+            demonstrations={"training": cell.training, "validation": cell.data.validation},
+            provenance=provenance({"learner": cell.seed, "collect": cell.data.seed})
+            | {"threads": 1},
+        )
+        write_results(place / f"{condition.name}.json", results)
+
+
+def prepare(
+    tasks: Sequence[str], data: Data, conditions: Sequence[Condition], folder: Path
+) -> None:
+    """Collect what all cells share: demonstrations, and the expert's own episodes."""
+    for name in tasks:
+        task, place = task_named(name), folder / name
+        place.mkdir(parents=True, exist_ok=True)
+        if not (place / "demonstrations.h5").exists():
+            count = data.training + data.validation
+            wanted = collect(task, count, seed=data.seed, show_progress=True)
+            files.write(place / "demonstrations.h5", wanted)
+        for condition in conditions:
+            path = _masters(folder, name, condition)
+            if not path.exists():
+                with files.Writer(path, task.layout) as writer:
+                    world = task_named(name, condition.variation)
+                    for batch in _episodes(world, expert(name), condition, threads=0):
+                        writer.extend(batch)
+
+
+def microseconds_an_action(policy: Policy, demonstrations: Sequence[Trajectory]) -> float:
+    """Return the median time that one robot waits for an action, measured along demonstrations."""
+    taken = []
+    for demonstration in demonstrations[:TIMED_EPISODES]:
+        states = demonstration.states[:, None]
+        if isinstance(policy, ToldPolicy) and policy.told:
+            assert demonstration.start is not None
+            told = np.array([[demonstration.start.values[name] for name in policy.told]])
+            memory = policy.begin(states[0], told)
+        else:
+            memory = policy.begin(states[0])
+        for seen in states[:-1]:
+            began = time.perf_counter()
+            _, memory = policy.step(memory, seen)
+            taken.append(1e6 * (time.perf_counter() - began))
+    return float(np.median(taken))
+
+
+def _learned(
+    cell: Cell, learner: PolicyLearner, folder: Path
+) -> tuple[LearnedPolicy, dict[str, float]]:
+    """Return the policy and how long it took; from disk, if it is there."""
+    place = folder / cell.place
+    if (place / "learned.json").exists():
+        return load(place / "policy"), json.loads((place / "learned.json").read_text())
+    everything = files.read(folder / cell.task / "demonstrations.h5")
+    training, rest = everything.split(cell.data.training, cell.data.validation)
+    training = training[: cell.training]
+    checkpoint = place / "checkpoint"
+    resumed = checkpoint.exists()  # then the time before is not known, and the table says so
+    began = time.perf_counter()
+    if isinstance(learner, BaselinePolicyLearner):
+        policy: LearnedPolicy = learner.fit(training, rest, checkpoint=checkpoint)
+    else:
+        policy = learner.fit(training, rest)
+    seconds = time.perf_counter() - began
+    save(policy, place / "policy", provenance=provenance({}) | {"recipe": cell.row}, replace=True)
+    learned = {
+        "learn after resuming" if resumed else "learn": seconds,
+        "action": 1e-6 * microseconds_an_action(policy, rest),
+    }
+    with new_file(place / "learned.json") as fresh:
+        fresh.write_text(json.dumps(learned), encoding="utf-8")
+    shutil.rmtree(checkpoint, ignore_errors=True)
+    return policy, learned
+
+
+def _judged(task: Task, policy: Policy, condition: Condition, folder: Path) -> Score:
+    """Return the score, with the distance to the expert's episodes from the same starts."""
+    masters = files.read(_masters(folder, task.name, condition))
+    scores = []
+    first = 0
+    for batch in _episodes(task, policy, condition, threads=1):
+        beside = masters[first : first + len(batch)]
+        first += len(batch)
+        scores.append(score(batch, expert=beside, definitions=task.judges))
+    return sum(scores[1:], start=scores[0])
+
+
+def _episodes(
+    task: Task, policy: Policy, condition: Condition, threads: int
+) -> Iterator[TrajectorySet]:
+    starts = task.starts(condition.distribution, count=condition.instances, seed=condition.seed)
+    return roll_out_batches(task, policy, starts, threads=threads)
+
+
+def _masters(folder: Path, task: str, condition: Condition) -> Path:
+    return folder / task / f"expert-{condition.name}.h5"
