@@ -3,6 +3,7 @@
 from kodex.policies.files import load, save
 from kodex.policies.fitting import fit
 from kodex.policies.lifted import LiftedPolicy
+from kodex.policies.reminded import RemindedPolicy
 from kodex.policies.tracking import TrackingPolicy
 
-__all__ = ["LiftedPolicy", "TrackingPolicy", "fit", "load", "save"]
+__all__ = ["LiftedPolicy", "RemindedPolicy", "TrackingPolicy", "fit", "load", "save"]

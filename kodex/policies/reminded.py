@@ -67,9 +67,21 @@ class RemindedPolicy:
         """The numbers of a start that it has to be told, because the first state hides them."""
         return self.starts.told
 
+    @property
+    def follows_a_reference(self) -> bool:
+        """Whether there is a reference to `predict`."""
+        return isinstance(self.inner, TrackingPolicy)
+
     def check_task(self, name: str, layout: StateLayout, action_size: int) -> None:
         """Refuse a task that this policy was not learned for."""
         refuse_other_task(self.task, self.layout, self.action_size, (name, layout, action_size))
+
+    def predict(self, first: Array, horizon: int, told: Array | None = None) -> Array:
+        """Return open-loop references, (..., n) -> (..., horizon, n); row 0 is `first`."""
+        if not isinstance(self.inner, TrackingPolicy):
+            raise InputError("this policy acts directly, without a reference to predict")
+        seen = self.starts.sight(first, self.starts.remembered(first, told))
+        return self.inner.predict(seen, horizon)[..., : self.layout.size]
 
     def begin(self, first: Array, told: Array | None = None) -> RemindedMemory:
         """Return the memory of episodes that begin in `first`, (episodes, n)."""

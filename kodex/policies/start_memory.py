@@ -103,6 +103,19 @@ class StartMemory:
             )
         return np.array([start[name] for name in self.told], dtype=np.float64)
 
+    def told_by(self, trajectories: Sequence[Trajectory]) -> Array | None:
+        """Return what the starts of `trajectories` tell, (trajectories, told); None: nothing."""
+        return np.array([self._told_by(each) for each in trajectories]) if self.told else None
+
+    def _told_by(self, trajectory: Trajectory) -> Array | None:
+        told = self.told_of(None if trajectory.start is None else trajectory.start.values)
+        if self.told and told is None:
+            raise InputError(
+                f"a trajectory without its start cannot tell {', '.join(self.told)}: "
+                "give trajectories such as kodex collect writes"
+            )
+        return told
+
     def sight(self, states: Array, remembered: Array) -> Array:
         """Return states beside what is remembered, (..., n), (..., k) -> (..., n + k)."""
         return np.concatenate(
@@ -112,12 +125,7 @@ class StartMemory:
 
     def remember(self, trajectory: Trajectory) -> Trajectory:
         """Return `trajectory` with what is remembered beside every state."""
-        told = self.told_of(None if trajectory.start is None else trajectory.start.values)
-        if self.told and told is None:
-            raise InputError(
-                f"a trajectory without its start cannot tell {', '.join(self.told)}: "
-                "give trajectories such as kodex collect writes"
-            )
+        told = self._told_by(trajectory)
         states = self.sight(trajectory.states, self.remembered(trajectory.states[0], told))
         return replace(trajectory, layout=self.sight_layout, states=states)
 

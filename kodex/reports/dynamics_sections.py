@@ -1,9 +1,14 @@
 """The sections about what was learned: references, their errors, the operator's eigenvalues."""
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
+from kodex.demonstrations import TrajectorySet
+from kodex.interfaces import Policy
 from kodex.koopman import KoopmanDynamics, Spectrum
-from kodex.policies import LiftedPolicy, TrackingPolicy
+from kodex.policies import LiftedPolicy, RemindedPolicy, TrackingPolicy
 from kodex.reports.dynamics_plots import (
     eigenvalue_histogram,
     eigenvalue_plane,
@@ -22,9 +27,10 @@ COMPONENTS_SHOWN = 3
 def reference_section(run: Run) -> Section:
     """Show references beside the demonstrations that they should resemble."""
     heading, policy = "What it expects to happen", run.policy
-    if not isinstance(policy, TrackingPolicy | LiftedPolicy):
+    predict = _prediction_of(policy, run.validation)
+    if predict is None:
         return Section(heading, (absent("This policy acts directly, without a reference."),))
-    predictions = Predictions.of(policy.predict, run.validation)
+    predictions = Predictions.of(predict, run.validation)
     joints, things = moving_components(run.validation, COMPONENTS_SHOWN)
     pictures = [
         _reference_picture(run, predictions, components, name, word)
@@ -47,6 +53,19 @@ def reference_section(run: Run) -> Section:
         if np.isfinite(error).any()
     ]
     return Section(heading, (paragraph(sentence),), tuple(pictures))
+
+
+def _prediction_of(
+    policy: Policy, demonstrations: TrajectorySet
+) -> Callable[[Array, int], Array] | None:
+    """Return what predicts states from the first ones, told what their starts say, if anything."""
+    if isinstance(policy, TrackingPolicy):
+        return policy.predict
+    if isinstance(policy, LiftedPolicy):
+        return partial(policy.predict, told=policy.starts.told_by(demonstrations))
+    if isinstance(policy, RemindedPolicy) and policy.follows_a_reference:
+        return partial(policy.predict, told=policy.starts.told_by(demonstrations))
+    return None
 
 
 def spectrum_section(run: Run) -> Section:

@@ -159,3 +159,11 @@ def test_a_policy_whose_reference_diverges_fails_and_says_so(run_folder, tmp_pat
     said = said_by(capsys, words, code=0)
     assert "success 0.0 %" in said
     assert "simulations that diverged 3" in said
+
+
+def test_a_skill_whose_first_state_hides_the_goal_is_learned_and_reported(tmp_path):
+    study = replace(STUDY, training=30, instances=6)
+    study.run(task("reorientation"), tmp_path / "run", say=lambda line: None)
+    policy = load(tmp_path / "run" / "policy")
+    assert policy.told == ("goal_pitch",)
+    assert "What it expects to happen" in (tmp_path / "run" / "report.html").read_text()
