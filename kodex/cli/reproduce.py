@@ -14,6 +14,8 @@ def reproduce(
     method: Annotated[tuple[str, ...], tyro.conf.arg(aliases=["--methods"])] = ("all",),
     seeds: int = 3,
     instances: int | None = None,
+    demonstrations: int = 200,
+    validation: int = 50,
     workers: int = 2,
 ) -> None:
     """Run a study: learn every policy of it, judge each on the same unseen starts, print the table.
@@ -30,11 +32,14 @@ def reproduce(
         method: some rows of the study, such as default ndp; or all
         seeds: of what is random in a method; what is not random is done once
         instances: unseen starts to judge on, else as the study says
+        demonstrations: how many to learn from
+        validation: how many more to choose by
         workers: cells at a time, each on one thread
     """
     from rich.console import Console
     from rich.markdown import Markdown
 
+    from kodex.experiments.cells import Data
     from kodex.experiments.reproducing import reproduce as run
     from kodex.experiments.studies import Options, study_named
     from kodex.tasks import TASKS
@@ -45,6 +50,7 @@ def reproduce(
         methods=() if method == ("all",) else method,
         seeds=seeds,
         instances=instances,
+        data=Data(demonstrations, validation),
     )
     folder = Path("studies") / study if out is None else out
     table = run(

@@ -19,6 +19,7 @@ import numpy as np
 
 from kodex import demonstrations as files
 from kodex.demonstrations import TrajectorySet
+from kodex.errors import InputError
 from kodex.evaluation import Results, Score, score, write_results
 from kodex.experiments.provenance import provenance
 from kodex.experts import collect, expert
@@ -57,6 +58,10 @@ class Data:
     validation: int = 50
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        if min(self.training, self.validation) < 1:
+            raise InputError("a study needs demonstrations to learn from and to choose by")
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -67,7 +72,7 @@ class Cell:
     seed: int  # of the learner, and a name for the column
     learner: PolicyLearner | None
     conditions: tuple[Condition, ...] = (Condition(),)
-    training: int = 200  # of the data's demonstrations
+    training: int = 200  # demonstrations, of those that the data have for it
     data: Data = field(default_factory=Data)
 
     @property

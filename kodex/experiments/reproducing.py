@@ -35,8 +35,8 @@ def reproduce(
     folder = Path(folder)
     cells = study.cells(options)
     conditions = cells[0].conditions
-    _claim(folder, study, conditions)
-    prepare(options.tasks, Data(), conditions, folder)
+    _claim(folder, study, options.data, conditions)
+    prepare(options.tasks, options.data, conditions, folder)
     todo = [cell for cell in cells if cell.open_in(folder)]
     say(f"{len(cells)} cells, {len(cells) - len(todo)} of them done already")
     with (
@@ -57,18 +57,19 @@ def reproduce(
     return write_table(study, cells, folder)
 
 
-def _claim(folder: Path, study: Study, conditions: tuple[Condition, ...]) -> None:
+def _claim(folder: Path, study: Study, data: Data, conditions: tuple[Condition, ...]) -> None:
     """Mark `folder` as this study's; refuse one in which other numbers were measured."""
     wanted = {
         "study": study.name,
-        "data": asdict(Data()),
+        "data": asdict(data),
         "conditions": [asdict(each) for each in conditions],
     }
     path = folder / "study.json"
     if path.exists():
         if json.loads(path.read_text(encoding="utf-8")) != wanted:
             raise InputError(
-                f"{folder} holds another study, or one with other starts: choose another --out"
+                f"{folder} holds another study, or one with other demonstrations or starts: "
+                "choose another --out"
             )
         return
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,12 +1,12 @@
 """The written-out table of studies: what `kodex reproduce` can do again, each by one command."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from kodex.baselines import METHODS
 from kodex.controllers import InverseMlpLearner
 from kodex.errors import InputError
-from kodex.experiments.cells import Cell, Condition
+from kodex.experiments.cells import Cell, Condition, Data
 from kodex.koopman import KoopmanLearner
 from kodex.lifting import FourierLearner, MonomialsLearner, StandardisedLearner
 from kodex.lookup import look_up
@@ -29,6 +29,7 @@ class Options:
     methods: tuple[str, ...] = ()  # rows; none: all of the study's
     seeds: int = 3
     instances: int | None = None  # starts a condition; None: as the study says
+    data: Data = field(default_factory=Data)
 
     def __post_init__(self) -> None:
         for name in self.tasks:
@@ -44,7 +45,7 @@ class Row:
     name: str
     learner: Callable[[int], PolicyLearner] | None  # of a seed; None: the expert
     is_random: bool = True  # False: every seed gives the same, so one is enough
-    training: int = 200
+    training: int | None = None  # demonstrations; None: all that are there to learn from
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,8 @@ class Study:
                 seed,
                 None if row.learner is None else row.learner(seed),
                 conditions=conditions,
-                training=row.training,
+                training=_training(row, options.data),
+                data=options.data,
             )
             for seed in range(options.seeds)
             for task in options.tasks
@@ -80,6 +82,14 @@ class Study:
     def _chosen(self, names: Sequence[str]) -> tuple[Row, ...]:
         rows = {row.name: row for row in self.rows}
         return tuple(look_up(name, rows, f"rows of {self.name}") for name in names or rows)
+
+
+def _training(row: Row, data: Data) -> int:
+    if row.training is not None and row.training > data.training:
+        raise InputError(
+            f"{row.name} learns from {row.training} demonstrations; there are {data.training}"
+        )
+    return row.training or data.training
 
 
 def lifted(seed: int) -> LiftedLearner:

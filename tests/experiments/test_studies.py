@@ -1,0 +1,101 @@
+"""Studies: every method on the same starts, whatever the workers, and nothing twice."""
+
+import pytest
+
+from kodex.cli import main
+from kodex.errors import InputError
+from kodex.evaluation import read_results
+from kodex.experiments.cells import Data
+from kodex.experiments.reproducing import reproduce
+from kodex.experiments.studies import STUDIES, Options, study_named
+from kodex.policies.learners import LiftedLearner
+
+SMALL = Options(
+    tasks=("door",), methods=("expert", "default", "set3"), seeds=2, instances=5, data=Data(12, 4)
+)
+MEASURED = ("success", "imitation_error", "action_change")
+
+
+def measured(folder):
+    """Return what was measured in each cell, without the times."""
+    return {
+        str(path.relative_to(folder)): {name: read_results(path)[name] for name in MEASURED}
+        for path in sorted(folder.glob("door/*/*/*.json"))
+        if path.name != "learned.json"
+    }
+
+
+@pytest.fixture(scope="module")
+def study_folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("studies") / "methods"
+    reproduce(study_named("methods"), SMALL, folder, workers=1, say=lambda line: None)
+    return folder
+
+
+def test_a_study_leaves_a_table_with_a_line_for_every_method(study_folder):
+    table = (study_folder / "table.md").read_text()
+    assert "### Door" in table
+    for name in SMALL.methods:
+        assert f"| `{name}` |" in table
+
+
+def test_what_is_random_has_a_cell_for_every_seed_and_the_rest_one(study_folder):
+    assert {(cell.row, cell.seed) for cell in study_named("methods").cells(SMALL)} == {
+        ("expert", 0),
+        ("default", 0),
+        ("default", 1),
+        ("set3", 0),
+    }
+    assert len(measured(study_folder)) == 2 * 4
+
+
+def test_the_expert_is_at_no_distance_from_itself(study_folder):
+    results = read_results(study_folder / "door/expert/seed-0/in.json")
+    assert results["imitation_error"] == 0.0
+
+
+def test_the_time_to_learn_and_to_act_is_in_the_results_of_everything_learned(study_folder):
+    for name in ("default", "set3"):
+        results = read_results(study_folder / f"door/{name}/seed-0/in.json")
+        assert results["seconds"]["learn"] > results["seconds"]["action"] > 0.0
+        assert results["provenance"]["threads"] == 1
+
+
+def test_a_study_that_lost_a_result_measures_it_again_and_nothing_else(study_folder):
+    before = measured(study_folder)
+    lost = study_folder / "door/default/seed-1/out.json"
+    others = {path: path.stat().st_mtime_ns for path in study_folder.glob("door/*/*/*.json")}
+    del others[lost]
+    lost.unlink()
+    reproduce(study_named("methods"), SMALL, study_folder, workers=2, say=lambda line: None)
+    assert measured(study_folder) == before
+    assert {path: path.stat().st_mtime_ns for path in others} == others
+
+
+def test_a_folder_of_other_starts_is_refused(study_folder, capsys):
+    words = ["reproduce", "methods", "--out", str(study_folder), "--instances", "6"]
+    assert main(words) == 2
+    assert "choose another --out" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_study_has_cells_that_no_other_cell_overwrites(name):
+    places = [cell.place for cell in STUDIES[name].cells(Options())]
+    assert len(set(places)) == len(places)
+
+
+def test_each_ablation_differs_from_the_default_recipe():
+    cells = STUDIES["ablation"].cells(Options(tasks=("door",), seeds=1))
+    learners = [cell.learner for cell in cells if isinstance(cell.learner, LiftedLearner)]
+    assert learners[0] == LiftedLearner()
+    assert all(learner != LiftedLearner() for learner in learners[1:])
+
+
+def test_a_row_that_needs_more_demonstrations_than_there_are_is_refused():
+    with pytest.raises(InputError, match="learns from 25 demonstrations; there are 20"):
+        STUDIES["few"].cells(Options(data=Data(20, 5)))
+
+
+def test_a_wrong_row_is_answered_with_the_nearest():
+    with pytest.raises(InputError, match="did you mean default"):
+        STUDIES["methods"].cells(Options(methods=("defaults",)))
