@@ -16,6 +16,7 @@ from kodex.errors import InputError
 from kodex.evaluation import read_results, wilson_interval
 from kodex.experiments.cells import Cell, Condition, Data, prepare, run_cell
 from kodex.experiments.studies import Options, Study
+from kodex.policies.learners import check_installed
 from kodex.progress_bar import progress_bar
 from kodex.storage import new_file
 
@@ -34,6 +35,9 @@ def reproduce(
     """Run what is open of `study`, write its table to `folder`, and return it as Markdown."""
     folder = Path(folder)
     cells = study.cells(options)
+    for cell in cells:
+        if cell.learner is not None:
+            check_installed(cell.learner)
     conditions = cells[0].conditions
     _claim(folder, study, options.data, conditions)
     prepare(options.tasks, options.data, conditions, folder)

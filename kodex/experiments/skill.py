@@ -19,7 +19,7 @@ from kodex.experiments.evaluating import evaluate
 from kodex.experiments.provenance import provenance
 from kodex.experts import collect, expert, tried
 from kodex.policies import fit, save
-from kodex.policies.learners import LearnedPolicy
+from kodex.policies.learners import LearnedPolicy, check_installed
 from kodex.policies.recipes import recipe as recipe_named
 from kodex.reports.report import write_report
 from kodex.reports.video import write_video
@@ -44,7 +44,7 @@ class SkillStudy:
     video: bool = True
 
     def __post_init__(self) -> None:
-        recipe_named(self.recipe)  # a wrong name is better refused before the work than after
+        check_installed(recipe_named(self.recipe).learner)  # refused before the work, not after
         for name in ("training", "validation", "instances"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} must be 1 or more; found {getattr(self, name)}")

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from kodex.baselines import ClonedPolicy, method
-from kodex.controllers import RidgeControllerLearner
+from kodex.controllers import InverseMlpLearner, RidgeControllerLearner
 from kodex.errors import InputError
 from kodex.interfaces import (
     ControllerLearner,
@@ -20,6 +20,7 @@ from kodex.interfaces import (
 )
 from kodex.koopman import KoopmanLearner, Moments, NormalEquations, Ridge
 from kodex.lifting import FourierLearner, StandardisedLearner
+from kodex.networks.descent import require_torch
 from kodex.policies.lifted import LiftedPolicy
 from kodex.policies.reminded import RemindedPolicy
 from kodex.policies.start_memory import StartMemory
@@ -179,6 +180,14 @@ class BaselinePolicyLearner:
         assert isinstance(learned, ReferenceDynamics)
         controller = RidgeControllerLearner().fit(demonstrations, validation)
         return TrackingPolicy(learned, controller, task)
+
+
+def check_installed(learner: PolicyLearner) -> None:
+    """Refuse a learner whose training needs what is not installed, before any work is done."""
+    if isinstance(learner, BaselinePolicyLearner):
+        require_torch(f"training {learner.name}")
+    if isinstance(learner, TrackingLearner) and isinstance(learner.controller, InverseMlpLearner):
+        require_torch("training the paper's controller")
 
 
 def task_of(demonstration: Trajectory) -> str | None:

@@ -1,6 +1,7 @@
 """The main job, from demonstrations to the report, and the verbs that do its parts."""
 
 import json
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -167,3 +168,12 @@ def test_a_skill_whose_first_state_hides_the_goal_is_learned_and_reported(tmp_pa
     policy = load(tmp_path / "run" / "policy")
     assert policy.told == ("goal_pitch",)
     assert "What it expects to happen" in (tmp_path / "run" / "report.html").read_text()
+
+
+@pytest.mark.parametrize("recipe", ["paper", "ndp"])
+def test_a_missing_torch_is_noticed_before_any_work(recipe, tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "torch", None)  # as if it were not installed
+    words = ["run", "door", "--method", recipe, "--out", tmp_path / "run"]
+    said = said_by(capsys, words, code=2)
+    assert "needs torch: pip install 'kodex[train]'" in said
+    assert "collected" not in said
