@@ -29,6 +29,12 @@ motion ends is the potential's business alone, and *how* it gets there is the ge
 names a metric of the potential, M_f, too: it weighs the potential against other terms when several
 are added up; here there is one potential, whose force is ∇Ψ, and its weight is in Ψ.
 
+**Steps.** Accelerations of the size of |v|² are treacherous in steps of finite length: a bend that
+is orthogonal to v still makes v longer, a longer v bends more, and soon it has left the numbers.
+`stride` takes the promises at their word instead: the geometry turns v and then *scales* it to the
+energy that it had, which is what the correction of the speed does in the limit of small steps
+(and needs no derivative of M), and the damping is implicit, so it stops but never reverses.
+
 All networks may also see a context that is constant during an episode, such as its first state.
 """
 
@@ -38,6 +44,7 @@ from kodex.networks.mlp import Mlp
 from kodex.networks.operations import Signal, joined, solved, zeros
 
 LEAST_MASS = 0.01  # ε
+SLOWEST = 1e-4  # added to both energies where v is scaled to one: slower motions are not scaled
 STANDSTILL = 1e-12  # added to vᵀ M v, so that a motion at rest has a direction to divide by
 
 
@@ -51,31 +58,56 @@ class Metric:
     def mass(self, q: Signal, context: Signal) -> Signal:
         """Return M(q), (episodes, n, n)."""
         lower = self._lower(self.network(joined([q, context])))
-        return lower @ lower.mT + LEAST_MASS * self._one
+        return lower @ lower.mT + LEAST_MASS * self.one
 
-    def mass_and_apparent_force(
+    def mass_and_apparent_work(
         self, q: Signal, v: Signal, context: Signal
     ) -> tuple[Signal, Signal]:
-        """Return M, (episodes, n, n), and ξ = M' v - ½ ∂/∂q (vᵀ M v), (episodes, n)."""
-        inputs, size = joined([q, context]), q.shape[-1]
-        still = zeros(q, *context.shape)
+        """Return M, (episodes, n, n), and vᵀ ξ = ½ vᵀ M' v, (episodes, 1).
+
+        No more of ξ is needed, and vᵀ ∂/∂q (vᵀ M v) is vᵀ M' v again: one push along v has it.
+        """
+        inputs, still = joined([q, context]), zeros(q, *context.shape)
         answers, rates = self.network.pushed(inputs, joined([v, still]))
         lower = self._lower(answers)
         rate = rates.reshape(lower.shape) * self.triangle
-        projected = _times(lower.mT, v)  # u = Lᵀ v, so vᵀ M v = |u|² + ε |v|²
-        changed = _times(rate, projected) + _times(lower, _times(rate.mT, v))
-        # ½ |Lᵀ v|² has the gradient v uᵀ in L; the network's layers carry it back to q.
-        in_lower = v[..., :, None] * projected[..., None, :] * self.triangle
-        slope = self.network.pulled(inputs, in_lower.reshape(answers.shape))[..., :size]
-        return lower @ lower.mT + LEAST_MASS * self._one, changed - slope
+        # M = L Lᵀ + ε, so ½ vᵀ M' v = (Lᵀ v) · (L'ᵀ v).
+        work = _dot(_times(lower.mT, v), _times(rate.mT, v))
+        return lower @ lower.mT + LEAST_MASS * self.one, work
 
     @property
-    def _one(self) -> Signal:
+    def one(self) -> Signal:
+        """The unit matrix, (n, n)."""
         return self.triangle * self.triangle.T
 
     def _lower(self, answers: Signal) -> Signal:
         shaped = answers.reshape(*answers.shape[:-1], *self.triangle.shape)
-        return shaped * self.triangle + self._one
+        return shaped * self.triangle + self.one
+
+
+@dataclass(frozen=True, eq=False)
+class DiagonalMetric:
+    """The mass M(q) = l² + ε with l a network's answers around 1: joints do not drag each other."""
+
+    network: Mlp  # [q, context] -> (n,)
+
+    def mass(self, q: Signal, context: Signal) -> Signal:
+        """Return the diagonal of M(q), (episodes, n)."""
+        return (1.0 + self.network(joined([q, context]))) ** 2 + LEAST_MASS
+
+    def mass_and_apparent_work(
+        self, q: Signal, v: Signal, context: Signal
+    ) -> tuple[Signal, Signal]:
+        """Return the diagonal of M, (episodes, n), and vᵀ ξ = ½ vᵀ M' v, (episodes, 1)."""
+        inputs, still = joined([q, context]), zeros(q, *context.shape)
+        answers, rates = self.network.pushed(inputs, joined([v, still]))
+        root = 1.0 + answers
+        return root**2 + LEAST_MASS, _dot(v * v, root * rates)
+
+    @property
+    def one(self) -> Signal:
+        """The diagonal of the unit matrix."""
+        return 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,23 +117,40 @@ class Fabric:
     geometry: Mlp  # h -> (n,)
     potential: Mlp  # ψ -> any number of components
     damping: Mlp  # b -> (1,)
-    metric: Metric | None = None  # None: M = 1
+    metric: Metric | DiagonalMetric | None = None  # None: M = 1
 
     def acceleration(self, q: Signal, v: Signal, context: Signal) -> Signal:
         """Return q'', (episodes, n): along the roads, downhill and braked."""
         force = -self.pull(q, context) - self.brake(q, v, context) * v
         bend = self.bend(q, v, context)
         if self.metric is None:
-            return force + _keeping_speed(bend, v, v, zeros(v, *v.shape))
-        mass, apparent = self.metric.mass_and_apparent_force(q, v, context)
-        return solved(mass, force) + _keeping_speed(bend, v, _times(mass, v), apparent)
+            return force + _keeping_speed(bend, v, v, 0.0)
+        mass, apparent = self.metric.mass_and_apparent_work(q, v, context)
+        return _over(mass, force) + _keeping_speed(bend, v, _times(mass, v), apparent)
+
+    def stride(
+        self, q: Signal, v: Signal, energy: Signal, context: Signal, period: Signal
+    ) -> tuple[Signal, Signal, Signal]:
+        """Return q, v and vᵀ M v one step later; `energy`, (episodes, 1), is the vᵀ M v so far."""
+        mass = None if self.metric is None else self.metric.mass(q, context)
+        turned = v - period * self.bend(q, v, context)
+        momentum = turned if mass is None else _times(mass, turned)
+        same = ((energy + SLOWEST) / (_dot(turned, momentum) + SLOWEST)) ** 0.5
+        pushed = same * momentum - period * self.pull(q, context)
+        brake = period * self.brake(q, v, context)
+        if self.metric is None:
+            v = pushed / (1.0 + brake)
+            return q + period * v, v, _dot(v, v)
+        matrices = isinstance(self.metric, Metric)
+        v = _over(mass + (brake[..., None] if matrices else brake) * self.metric.one, pushed)
+        return q + period * v, v, _dot(v, _times(mass, v))
 
     def energised(self, q: Signal, v: Signal, context: Signal) -> Signal:
         """Return q'' of the geometry alone, along which the energy stays the same."""
         bend = self.bend(q, v, context)
         if self.metric is None:
-            return _keeping_speed(bend, v, v, zeros(v, *v.shape))
-        mass, apparent = self.metric.mass_and_apparent_force(q, v, context)
+            return _keeping_speed(bend, v, v, 0.0)
+        mass, apparent = self.metric.mass_and_apparent_work(q, v, context)
         return _keeping_speed(bend, v, _times(mass, v), apparent)
 
     def bend(self, q: Signal, v: Signal, context: Signal) -> Signal:
@@ -129,11 +178,11 @@ class Fabric:
 
 
 def _keeping_speed(bend: Signal, v: Signal, momentum: Signal, apparent: Signal) -> Signal:
-    """Return -M⁻¹ (ξ + P (M bend - ξ)), with `momentum` = M v and `apparent` = ξ.
+    """Return -M⁻¹ (ξ + P (M bend - ξ)), with `momentum` = M v and `apparent` = vᵀ ξ.
 
     Written out it is -bend + v · vᵀ (M bend - ξ) / vᵀ M v: no inverse, only a speed is corrected.
     """
-    work = _dot(momentum, bend) - _dot(v, apparent)
+    work = _dot(momentum, bend) - apparent
     return v * (work / (_dot(momentum, v) + STANDSTILL)) - bend
 
 
@@ -141,5 +190,13 @@ def _dot(left: Signal, right: Signal) -> Signal:
     return (left * right).sum(-1)[..., None]
 
 
-def _times(matrices: Signal, vectors: Signal) -> Signal:
-    return (matrices @ vectors[..., None])[..., 0]
+def _times(masses: Signal, vectors: Signal) -> Signal:
+    """Return M x; masses are matrices, (..., n, n), or their diagonals, (..., n)."""
+    if masses.ndim == vectors.ndim:
+        return masses * vectors
+    return (masses @ vectors[..., None])[..., 0]
+
+
+def _over(masses: Signal, vectors: Signal) -> Signal:
+    """Return M⁻¹ x, of matrices or of their diagonals."""
+    return vectors / masses if masses.ndim == vectors.ndim else solved(masses, vectors)

@@ -7,6 +7,7 @@ in execution. The first is the fair setting, the second the paper's.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -16,7 +17,7 @@ from kodex.baselines.learning import prepared, settings_of
 from kodex.baselines.open_loop import check_first, restored_network, stepped, stored_network
 from kodex.baselines.sequences import mean_square
 from kodex.networks.descent import Descent, Problem, descend
-from kodex.networks.lstm import lstm_parameters, lstm_step
+from kodex.networks.lstm import Gates, lstm_parameters, lstm_step
 from kodex.networks.mlp import mlp_parameters
 from kodex.networks.operations import Signal, affine, in_time, zeros
 from kodex.networks.standard import Standard
@@ -53,8 +54,12 @@ class LstmDynamics:
     def step(self, memory: LstmMemory, measured: Array) -> tuple[Array, LstmMemory]:
         """Return the next reference, (episodes, n), and the memory after it."""
         with np.errstate(over="ignore", invalid="ignore"):  # it may run away; the caller sees it
-            after = _advanced(self.parameters, memory)
+            after = _advanced(self.parameters, self._gates, memory)
             return self.standard.undo(after.state), after
+
+    @cached_property
+    def _gates(self) -> Gates:
+        return Gates.of(self.parameters)
 
     def predict(self, first: Array, horizon: int) -> Array:
         """Return references, (..., n) -> (..., horizon, n); row 0 is `first`."""
@@ -121,9 +126,8 @@ class LstmLearner:
         return LstmDynamics(data.learn.layout, data.standard, {**parameters, **constants})
 
 
-def _advanced(parameters: Mapping[str, Signal], memory: LstmMemory) -> LstmMemory:
-    signal = affine(memory.state, parameters["in.weight 0"], parameters["in.bias 0"])
-    hidden, cell = lstm_step(parameters, signal, memory.hidden, memory.cell)
+def _advanced(parameters: Mapping[str, Signal], gates: Gates, memory: LstmMemory) -> LstmMemory:
+    hidden, cell = lstm_step(gates, memory.state, memory.hidden, memory.cell)
     answer = affine(hidden, parameters["out.weight 0"], parameters["out.bias 0"])
     if "change" in parameters:
         answer = memory.state + parameters["change"] * answer
@@ -142,11 +146,11 @@ def _error(
     parameters: Mapping[str, Signal], batch: Mapping[str, Signal], *, fed_back: bool
 ) -> Signal:
     """Return the mean squared error of all states but the first."""
-    states = batch["states"]
+    states, gates = batch["states"], Gates.of(parameters)
     empty = zeros(states, len(states), len(parameters["lstm.hidden weight"]))
     memory, answers = LstmMemory(states[:, 0], empty, empty), []
     for t in range(1, states.shape[1]):
-        memory = _advanced(parameters, memory)
+        memory = _advanced(parameters, gates, memory)
         answers.append(memory.state)
         if not fed_back:
             memory = memory._replace(state=states[:, t])

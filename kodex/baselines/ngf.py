@@ -9,15 +9,16 @@ Fabrics move the robot. The object's part of a reference stays what it was in th
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
-from kodex.baselines.fabric import Fabric, Metric
+from kodex.baselines.fabric import DiagonalMetric, Fabric, Metric
 from kodex.baselines.learning import prepared, settings_of
 from kodex.baselines.open_loop import check_first, restored_network, stepped, stored_network
+from kodex.baselines.sequences import Sequences
 from kodex.networks.descent import Descent, Problem, descend
 from kodex.networks.mlp import Activation, Mlp, mlp_parameters
 from kodex.networks.operations import Signal, huber, in_time
@@ -26,6 +27,8 @@ from kodex.seeding import generator
 from kodex.storage import Stored
 from kodex.trajectory import Array, StateLayout, Trajectory
 
+# "euler" adds the acceleration; "energy" is `Fabric.stride`, which cannot run away by its geometry.
+Integrator = Literal["euler", "energy"]
 PAPER_DESCENT = Descent(epochs=10_000, batch_size=None, decay=0.1, betas=(0.9, 0.95))
 
 
@@ -35,6 +38,7 @@ class NgfMemory(NamedTuple):
     first: Signal  # (episodes, n) the context
     q: Signal  # (episodes, n_robot)
     v: Signal  # (episodes, n_robot)
+    energy: Signal  # (episodes, 1) vᵀ M v, for the integrator that keeps it
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +47,10 @@ class NgfDynamics:
 
     layout: StateLayout
     standard: Standard
-    parameters: Mapping[str, Array]  # of five Mlps; "period", (1,), "triangle", (n_robot, n_robot)
+    # of five Mlps; "period", (1,); "triangle", (n_robot, n_robot), unless the mass is diagonal
+    parameters: Mapping[str, Array]
     activation: Activation
+    integrator: Integrator = "euler"
 
     @property
     def fabric(self) -> Fabric:
@@ -54,12 +60,13 @@ class NgfDynamics:
     def begin(self, first: Array) -> NgfMemory:
         """Return the memory of episodes that begin in `first`, (episodes, n)."""
         state = self.standard.apply(check_first(first, self.layout))
-        return _begun(self.parameters, self.activation, state, len(self.layout.robot))
+        velocity = Mlp.of(self.parameters, "velocity", self.activation)(state)
+        return _begun(self.fabric, state, state[:, : len(self.layout.robot)], velocity)
 
     def step(self, memory: NgfMemory, measured: Array) -> tuple[Array, NgfMemory]:
         """Return the next reference, (episodes, n), and the memory after it."""
         with np.errstate(over="ignore", invalid="ignore"):  # it may run away; the caller sees it
-            after = _advanced(self.fabric, memory, self.parameters["period"])
+            after = _advanced(self.fabric, memory, self.parameters["period"], self.integrator)
             joints = len(self.layout.robot)
             return self.standard.undo(np.hstack([after.q, after.first[:, joints:]])), after
 
@@ -70,13 +77,19 @@ class NgfDynamics:
     def stored(self) -> Stored:
         """Return what it is made of."""
         return stored_network(
-            "ngf", self.layout, self.standard, self.parameters, activation=self.activation
+            "ngf",
+            self.layout,
+            self.standard,
+            self.parameters,
+            activation=self.activation,
+            integrator=self.integrator,
         )
 
     @classmethod
     def restore(cls, stored: Stored) -> Self:
         """Return what `stored` was made from."""
-        return cls(*restored_network(stored), activation=stored.config["activation"])
+        config = stored.config
+        return cls(*restored_network(stored), config["activation"], config["integrator"])
 
 
 @dataclass(frozen=True)
@@ -88,7 +101,14 @@ class NgfLearner:
     activation: Activation = "relu"
     normalised: bool = True
     deviation: float | None = 0.01  # of the first weights; None: uniform, as torch's
+    diagonal: bool = False  # the mass: a number for each joint instead of a matrix
+    last_gain: float = 1.0  # of the first weights of last layers: less begins with less force
+    first_damping: float = 0.0  # added to b at first
     period: float = 0.01  # of a step
+    integrator: Integrator = "euler"
+    # Before whole episodes: pieces of them that begin as demonstrated, with velocity; None: without
+    warm_up: Descent | None = None
+    piece: int = 10  # steps of it
     descent: Descent = PAPER_DESCENT
     standardise: bool = False
     held_out: float = 0.2  # of the demonstrations, if none are given to validate with
@@ -112,32 +132,56 @@ class NgfLearner:
         )
         layout = data.learn.layout
         joints = len(layout.robot)
-        constants = {"period": np.array([self.period]), "triangle": np.tri(joints)}
+        constants = {"period": np.array([self.period])}
+        if not self.diagonal:
+            constants["triangle"] = np.tri(joints)
 
-        def error(parameters: Mapping[str, Signal], batch: Mapping[str, Signal]) -> Signal:
-            wanted, fabric = batch["states"][..., :joints], _fabric(parameters, self.activation)
-            memory = _begun(parameters, self.activation, batch["states"][:, 0], joints)
-            reached = []
-            for _ in range(1, wanted.shape[1]):
-                memory = _advanced(fabric, memory, parameters["period"])
-                reached.append(memory.q)
-            missed = huber(in_time(reached) - wanted[:, 1:])
-            there = batch["there"][:, 1:, None]
-            return (missed * there).sum() / (there.sum() * joints)
+        def missed(parameters: Mapping[str, Signal], batch: Mapping[str, Signal]) -> Signal:
+            return self._error(parameters, batch, joints)
 
-        problem = Problem(
+        whole = Problem(
             name="ngf",
             parameters=self._first_parameters(layout),
             data=data.learn.cut(None),
             validation=data.judge.cut(None),
-            loss=error,
-            judge=error,
+            loss=missed,
+            judge=missed,
             constants=constants,
             settings=settings_of(self),
             seed=self.seed,
         )
-        parameters = descend(problem, self.descent, show=self.show_progress, checkpoint=checkpoint)
-        return NgfDynamics(layout, data.standard, {**parameters, **constants}, self.activation)
+        if self.warm_up is not None:
+            pieces = replace(whole, data=_pieces(data.learn, self.piece))
+            place = None if checkpoint is None else f"{checkpoint}-warm-up"
+            warm = descend(pieces, self.warm_up, show=self.show_progress, checkpoint=place)
+            whole = replace(whole, parameters=warm)
+        parameters = descend(whole, self.descent, show=self.show_progress, checkpoint=checkpoint)
+        return NgfDynamics(
+            layout,
+            data.standard,
+            {**parameters, **constants},
+            self.activation,
+            self.integrator,
+        )
+
+    def _error(
+        self, parameters: Mapping[str, Signal], batch: Mapping[str, Signal], joints: int
+    ) -> Signal:
+        """Return how far joints are from where they were demonstrated, all but the first."""
+        wanted, period = batch["states"][..., :joints], parameters["period"]
+        first = batch.get("first", batch["states"][:, 0])
+        velocity = Mlp.of(parameters, "velocity", self.activation)(first)
+        if "change" in batch:
+            velocity = (
+                batch["begins"] * velocity + (1.0 - batch["begins"]) * batch["change"] / period
+            )
+        fabric = _fabric(parameters, self.activation)
+        memory, reached = _begun(fabric, first, wanted[:, 0], velocity), []
+        for _ in range(1, wanted.shape[1]):
+            memory = _advanced(fabric, memory, period, self.integrator)
+            reached.append(memory.q)
+        there = batch["there"][:, 1:, None]
+        return (huber(in_time(reached) - wanted[:, 1:]) * there).sum() / (there.sum() * joints)
 
     def _first_parameters(self, layout: StateLayout) -> dict[str, Array]:
         joints, context, random = len(layout.robot), layout.size, generator(self.seed, "ngf")
@@ -145,7 +189,7 @@ class NgfLearner:
             "geometry": (joints + context, joints),
             "potential": (joints + context, joints),
             "damping": (2 * joints + context, 1),
-            "metric": (joints + context, joints * joints),
+            "metric": (joints + context, joints if self.diagonal else joints * joints),
             "velocity": (context, joints),
         }
         parameters: dict[str, Array] = {}
@@ -157,26 +201,56 @@ class NgfLearner:
                 deviation=self.deviation,
                 normalised=self.normalised,
             )
+            parameters[f"{name}.weight {len(self.hidden)}"] *= self.last_gain
+            parameters[f"{name}.bias {len(self.hidden)}"] *= self.last_gain
+        parameters[f"damping.bias {len(self.hidden)}"] += self.first_damping
         return parameters
 
 
 def _fabric(parameters: Mapping[str, Signal], activation: Activation) -> Fabric:
+    mass = Mlp.of(parameters, "metric", activation)
+    matrix = "triangle" in parameters
     return Fabric(
         geometry=Mlp.of(parameters, "geometry", activation),
         potential=Mlp.of(parameters, "potential", activation),
         damping=Mlp.of(parameters, "damping", activation),
-        metric=Metric(Mlp.of(parameters, "metric", activation), parameters["triangle"]),
+        metric=Metric(mass, parameters["triangle"]) if matrix else DiagonalMetric(mass),
     )
 
 
-def _begun(
-    parameters: Mapping[str, Signal], activation: Activation, first: Signal, joints: int
+def _begun(fabric: Fabric, first: Signal, q: Signal, v: Signal) -> NgfMemory:
+    return NgfMemory(first, q, v, energy=2.0 * fabric.energy(q, v, first)[..., None])
+
+
+def _advanced(
+    fabric: Fabric, memory: NgfMemory, period: Signal, integrator: Integrator
 ) -> NgfMemory:
-    velocity = Mlp.of(parameters, "velocity", activation)(first)
-    return NgfMemory(first=first, q=first[..., :joints], v=velocity)
-
-
-def _advanced(fabric: Fabric, memory: NgfMemory, period: Signal) -> NgfMemory:
     """Return the memory one step later: first the velocity, then the joints by the new velocity."""
-    v = memory.v + period * fabric.acceleration(memory.q, memory.v, memory.first)
-    return NgfMemory(memory.first, q=memory.q + period * v, v=v)
+    first, q, v, energy = memory
+    if integrator == "energy":
+        return NgfMemory(first, *fabric.stride(q, v, energy, first, period))
+    v = v + period * fabric.acceleration(q, v, first)
+    return NgfMemory(first, q + period * v, v, energy)
+
+
+def _pieces(sequences: Sequences, length: int) -> dict[str, Array]:
+    """Return pieces of `length` steps, two for each state but the last, and how they begin.
+
+    "first" is the episode's first state, (rows, n), "change" the joints' last change before the
+    piece, (rows, n_robot), and "begins" is 1 where there is none because the episode begins.
+    """
+    joints, states = len(sequences.layout.robot), sequences.states
+    parts: list[dict[str, Array]] = []
+    for begin in range(0, max(1, sequences.steps - length), max(1, length // 2)):
+        there = sequences.there[:, begin : begin + length + 1]
+        before = states[:, max(begin - 1, 0), :joints]
+        rows = {
+            "states": states[:, begin : begin + length + 1],
+            "there": there,
+            "first": states[:, 0],
+            "change": states[:, begin, :joints] - before,
+            "begins": np.full((len(states), 1), float(begin == 0)),
+        }
+        some = there[:, 1] > 0.0  # a piece needs at least one transition
+        parts.append({name: each[some] for name, each in rows.items()})
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

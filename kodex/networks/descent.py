@@ -38,7 +38,8 @@ class Descent:
     fresh_adam: Literal["never", "epoch", "batch"] = "never"
     annealed: bool = False  # the learning rate falls to nothing along half a cosine
     patience: int | None = None  # epochs without a better validation before stopping; None: never
-    clip: float | None = None  # the greatest norm of a gradient; None: any
+    # The greatest norm of a gradient, and one that is not finite moves nothing; None: any.
+    clip: float | None = None
     decay: float = 0.0  # of weights, as in AdamW
     betas: tuple[float, float] = (0.9, 0.999)
     checkpoint_every: int = 25  # epochs
@@ -164,7 +165,10 @@ class _Run:
         self.optimiser.zero_grad()
         self.problem.loss({**self.parameters, **self.constants}, batch).backward()  # type: ignore[no-untyped-call]
         if self.descent.clip is not None:
-            self.torch.nn.utils.clip_grad_norm_(list(self.parameters.values()), self.descent.clip)
+            everything = list(self.parameters.values())
+            norm = self.torch.nn.utils.clip_grad_norm_(everything, self.descent.clip)
+            if not norm.isfinite():  # what ran away says nothing, and would spoil all that follows
+                return
         self.optimiser.step()
 
     def _judge(self, epoch: int) -> None:

@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from kodex.networks.operations import Signal, affine, relu
+from kodex.networks.operations import Signal, affine, one_over_root, relu
 from kodex.trajectory import Array
 
 # "smooth" is x / √(1 + x²): shaped like tanh, and its derivatives have no corners.
@@ -141,5 +141,5 @@ def _through_norm(direction: Signal, normal: Signal, spread: Signal) -> Signal:
 
 def _smooth(signal: Signal) -> tuple[Signal, Signal]:
     """Return x / √(1 + x²) and its derivative."""
-    shrink = (1.0 + signal * signal) ** -0.5
-    return signal * shrink, shrink**3
+    shrink = one_over_root(1.0 + signal * signal)
+    return signal * shrink, shrink * shrink * shrink

@@ -34,6 +34,11 @@ def sigmoid(signal: Signal) -> Signal:
     return signal.sigmoid()
 
 
+def one_over_root(signal: Signal) -> Signal:
+    """Return 1 / √x."""
+    return 1.0 / np.sqrt(signal) if isinstance(signal, np.ndarray) else signal.rsqrt()
+
+
 def gelu(signal: Signal) -> Signal:
     """Return the Gaussian error linear unit in its usual approximation by tanh."""
     if isinstance(signal, np.ndarray):
@@ -63,6 +68,15 @@ def joined(parts: Sequence[Signal]) -> Signal:
     import torch
 
     return torch.cat(tuple(parts), dim=-1)
+
+
+def stacked(parts: Sequence[Signal]) -> Signal:
+    """Return matrices one below another."""
+    if isinstance(parts[0], np.ndarray):
+        return np.concatenate(parts, axis=0)
+    import torch
+
+    return torch.cat(tuple(parts), dim=0)
 
 
 def in_time(states: Sequence[Signal]) -> Signal:

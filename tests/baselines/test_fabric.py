@@ -1,18 +1,20 @@
 """Geometric fabrics keep their promises for any networks at all."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kodex.baselines.fabric import Fabric, Metric
+from kodex.baselines.fabric import DiagonalMetric, Fabric, Metric
 from kodex.networks.mlp import Mlp, mlp_parameters
 
 JOINTS, CONTEXT = 3, 2
 SEEDS = st.integers(0, 10_000)
 some = settings(deadline=None, max_examples=15)
-with_and_without_metric = pytest.mark.parametrize("massive", [True, False])
+with_and_without_metric = pytest.mark.parametrize("massive", ["matrix", "diagonal", None])
 
 
 def parameters_of(seed):
@@ -30,8 +32,19 @@ def parameters_of(seed):
 
 
 def fabric_of(parameters, massive, triangle):
+    network, metric = Mlp.of(parameters, "metric", "smooth"), None
+    if massive == "matrix":
+        metric = Metric(network, triangle)
+    if massive == "diagonal":
+        first = tuple(each[..., :JOINTS] for each in (network.weights[-1], network.biases[-1]))
+        metric = DiagonalMetric(
+            replace(
+                network,
+                weights=(*network.weights[:-1], first[0]),
+                biases=(*network.biases[:-1], first[1]),
+            )
+        )
     networks = {name: Mlp.of(parameters, name, "smooth") for name in ("geometry", "potential")}
-    metric = Metric(Mlp.of(parameters, "metric", "smooth"), triangle) if massive else None
     return Fabric(**networks, damping=Mlp.of(parameters, "damping", "smooth"), metric=metric)
 
 
@@ -84,7 +97,7 @@ def test_a_road_is_the_same_at_every_speed(massive, seed, speed):
 @some
 @given(seed=SEEDS)
 def test_the_potentials_gradient_is_a_gradient(seed):
-    each, (q, direction, context) = fabric(seed, False), drawn(seed)
+    each, (q, direction, context) = fabric(seed, None), drawn(seed)
     quotient = rate(lambda q, v: each.height(q, context), q, direction, 0.0)
     np.testing.assert_allclose((each.pull(q, context) * direction).sum(-1), quotient, atol=1e-7)
     assert (each.height(q, context) >= 0.0).all()
@@ -105,6 +118,49 @@ def test_damping_never_adds_energy_and_all_that_is_lost_is_damping(massive, seed
     np.testing.assert_allclose(lost, expected, atol=1e-6)
 
 
+def strides(each, q, v, context, period, count=1):
+    energy = 2 * each.energy(q, v, context)[:, None]
+    for _ in range(count):
+        q, v, energy = each.stride(q, v, energy, context, period)
+    return q, v, energy
+
+
+@with_and_without_metric
+@some
+@given(seed=SEEDS)
+def test_small_strides_follow_the_acceleration(massive, seed):
+    each, (q, v, context), small, count = fabric(seed, massive), drawn(seed), 1e-6, 1000
+    # Many, because the first one does not yet see that the mass changes.
+    _, later, _ = strides(each, q, v, context, small, count)
+    np.testing.assert_allclose(
+        (later - v) / (count * small), each.acceleration(q, v, context), rtol=0.02, atol=0.02
+    )
+
+
+@with_and_without_metric
+@some
+@given(seed=SEEDS, period=st.floats(0.01, 100.0))
+def test_long_strides_keep_the_energy_where_nothing_pulls_or_brakes(massive, seed, period):
+    parameters, (q, v, context) = parameters_of(seed), drawn(seed)
+    for name in ("potential", "damping"):
+        for part in ("weight 2", "bias 2"):
+            parameters[f"{name}.{part}"] = np.zeros_like(parameters[f"{name}.{part}"])
+    each = fabric_of(parameters, massive, np.tri(JOINTS))
+    *_, energy = strides(each, q, v, context, period, count=3)
+    np.testing.assert_allclose(energy[:, 0], 2 * each.energy(q, v, context), rtol=0.05)
+
+
+@with_and_without_metric
+@some
+@given(seed=SEEDS)
+def test_strides_of_any_length_stay_finite(massive, seed):
+    each, (q, v, context) = fabric(seed, massive), drawn(seed)
+    with np.errstate(all="raise", under="ignore"):
+        q, v, energy = strides(each, q, 100.0 * v, context, 1.0, count=200)
+    assert np.isfinite(q).all()
+    assert np.isfinite(energy).all()
+
+
 @with_and_without_metric
 def test_at_rest_it_moves_only_if_the_potential_is_steep(massive):
     each, (q, _, context) = fabric(3, massive), drawn(3)
@@ -113,9 +169,22 @@ def test_at_rest_it_moves_only_if_the_potential_is_steep(massive):
     assert np.abs(each.acceleration(q, still, context)).min() > 0.0
 
 
+@some
+@given(seed=SEEDS)
+def test_what_a_changing_mass_does_is_half_of_its_change(seed):
+    each, (q, v, context) = fabric(seed, "matrix"), drawn(seed)
+
+    def twice_the_energy(q, still):
+        return np.einsum("ei,eij,ej->e", v, each.metric.mass(q, context), v)
+
+    _, work = each.metric.mass_and_apparent_work(q, v, context)
+    changed = rate(twice_the_energy, q, v, 0.0)
+    np.testing.assert_allclose(work[:, 0], 0.5 * changed, atol=1e-6)
+
+
 def test_the_mass_is_symmetric_and_positive():
-    each, (q, v, context) = fabric(5, True), drawn(5)
-    mass, _ = each.metric.mass_and_apparent_force(q, v, context)
+    each, (q, v, context) = fabric(5, "matrix"), drawn(5)
+    mass, _ = each.metric.mass_and_apparent_work(q, v, context)
     np.testing.assert_allclose(mass, each.metric.mass(q, context))
     np.testing.assert_allclose(mass, mass.mT)
     assert np.linalg.eigvalsh(mass).min() >= 0.01 - 1e-12
