@@ -1,5 +1,6 @@
 """`kodex fit`: demonstrations in, a policy out."""
 
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -20,6 +21,9 @@ def fit(
 ) -> None:
     """Learn a policy from a file of demonstrations.
 
+    The training of a baseline, which can take minutes, keeps its state in OUTPUT.unfinished from
+    time to time; the same command goes on from there.
+
     Args:
         demonstrations: the file, such as kodex collect writes
         output: the folder to write: config.json and model.safetensors
@@ -33,6 +37,7 @@ def fit(
         replace: replace the folder if it exists
     """
     from kodex.demonstrations import read
+    from kodex.errors import InputError
     from kodex.experiments.provenance import provenance
     from kodex.experiments.state_only import tracked_by_pd
     from kodex.koopman import too_little_data
@@ -40,6 +45,8 @@ def fit(
     from kodex.policies import save
     from kodex.policies.recipes import recipe as recipe_named
 
+    if output.exists() and not replace:
+        raise InputError(f"{output} exists already; choose another --output, or add --replace")
     everything = read(demonstrations)
     if controller == "pd":
         chosen = tracked_by_pd(everything).changed(lifting=lifting)
@@ -52,13 +59,17 @@ def fit(
     learned_from, _, chosen_by = everything.split(
         training, max(0, len(everything) - training - validation), validation
     )
+    unfinished = output.with_name(f"{output.name}.unfinished")
     began = time.perf_counter()
-    policy = fit_policy(learned_from, chosen_by if validation else None, recipe=chosen)
+    policy = fit_policy(
+        learned_from, chosen_by if validation else None, recipe=chosen, checkpoint=unfinished
+    )
     seconds = time.perf_counter() - began
     record = getattr(getattr(policy, "dynamics", None), "record", None)
     for sentence in [] if record is None else too_little_data(record):
         print(f"note: {sentence}", file=sys.stderr)
     save(policy, output, provenance=provenance({}) | {"recipe": chosen.name}, replace=replace)
+    shutil.rmtree(unfinished, ignore_errors=True)
     print(
         f"learned from {training} demonstrations, chose by {validation}, "
         f"in {seconds:.2f} s (recipe {chosen.name}) -> {output}"

@@ -2,10 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from kodex.errors import InputError
 from kodex.interfaces import ControllerLearner, DynamicsLearner
-from kodex.policies.learners import LearnedPolicy, PolicyLearner, TrackingLearner
+from kodex.policies.learners import (
+    BaselinePolicyLearner,
+    LearnedPolicy,
+    PolicyLearner,
+    TrackingLearner,
+)
 from kodex.policies.recipes import Recipe
 from kodex.policies.recipes import recipe as recipe_named
 from kodex.trajectory import Trajectory
@@ -18,12 +24,14 @@ def fit(
     recipe: str | Recipe = "default",
     dynamics: DynamicsLearner | None = None,
     controller: ControllerLearner | None = None,
+    checkpoint: str | Path | None = None,
 ) -> LearnedPolicy:
     """Return the policy learned from `demonstrations`, with choices made by `validation`.
 
     The `recipe` says how. With a learner for `dynamics` or for the `controller`, the policy tracks
     a reference as in the paper, with the paper's dynamics and the ridge controller for what is not
-    given. It remembers the task that the demonstrations are of.
+    given. It remembers the task that the demonstrations are of. A baseline keeps a `checkpoint` in
+    that folder if there shall be one, and goes on from it; everything else is done in seconds.
     """
     if len(demonstrations) == 0:
         raise InputError("there is nothing to learn from: no demonstration was given")
@@ -37,4 +45,6 @@ def fit(
             dynamics=dynamics or tracking.dynamics,
             controller=controller or tracking.controller,
         )
+    if isinstance(learner, BaselinePolicyLearner):
+        return learner.fit(demonstrations, validation, checkpoint=checkpoint)
     return learner.fit(demonstrations, validation)

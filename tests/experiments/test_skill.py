@@ -13,6 +13,7 @@ from kodex.errors import MissingFeatureError
 from kodex.evaluation import read_results
 from kodex.experiments.skill import SkillStudy
 from kodex.policies import LiftedPolicy, TrackingPolicy, load, save
+from kodex.policies.recipes import recipe
 from kodex.storage import read_header
 from kodex.tasks import task
 
@@ -176,3 +177,24 @@ def test_a_missing_torch_is_noticed_before_any_work(recipe, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)  # as if it were not installed
     with pytest.raises(MissingFeatureError, match=r"needs torch: pip install 'kodex\[train\]'"):
         replace(STUDY, recipe=recipe)
+
+
+def test_a_policy_that_is_there_is_kept_before_anything_is_learned(run_folder, tmp_path, capsys):
+    words = ["fit", run_folder / "demonstrations.h5", "-o", tmp_path / "policy"]
+    said_by(capsys, words, code=0)
+    assert "add --replace" in said_by(capsys, words, code=2)
+    said_by(capsys, [*words, "--replace"], code=0)
+
+
+def test_a_baseline_that_was_interrupted_goes_on_and_ends_the_same(run_folder, tmp_path, capsys):
+    pytest.importorskip("torch")
+    words = ["fit", run_folder / "demonstrations.h5", "--method", "ndp", "-o"]
+    said_by(capsys, [*words, tmp_path / "whole"], code=0)
+    assert [path.name for path in tmp_path.iterdir()] == ["whole"]  # nothing unfinished is left
+    learner = recipe("ndp").learner
+    training, validation = read(run_folder / "demonstrations.h5").split(20, 5)
+    learner.fit(training, validation, checkpoint=tmp_path / "again.unfinished")
+    said_by(capsys, [*words, tmp_path / "again"], code=0)
+    whole, again = (load(tmp_path / name).dynamics.parameters for name in ("whole", "again"))
+    for name, values in whole.items():
+        np.testing.assert_array_equal(values, again[name])
