@@ -43,6 +43,7 @@ class Condition:
     variation: str | None = None
     instances: int = 500
     seed: int = 7  # of the starts
+    first_seed_only: bool = False  # of the learner: what is measured once beside what is repeated
 
     @property
     def name(self) -> str:
@@ -96,11 +97,7 @@ def run_cell(cell: Cell, folder: Path) -> None:
         return
     place = folder / cell.place
     place.mkdir(parents=True, exist_ok=True)
-    if cell.learner is None:
-        policy: Policy = expert(cell.task)
-        learned: dict[str, float] = {}
-    else:
-        policy, learned = _learned(cell, cell.learner, folder)
+    policy, learned = _learned(cell, folder)
     for condition in left:
         task = task_named(cell.task, condition.variation)
         began = time.perf_counter()
@@ -158,11 +155,11 @@ def microseconds_an_action(policy: Policy, demonstrations: Sequence[Trajectory])
     return float(np.median(taken))
 
 
-def _learned(
-    cell: Cell, learner: PolicyLearner, folder: Path
-) -> tuple[LearnedPolicy, dict[str, float]]:
-    """Return the policy and how long it took; from disk, if it is there."""
-    place = folder / cell.place
+def _learned(cell: Cell, folder: Path) -> tuple[LearnedPolicy | None, dict[str, float]]:
+    """Return the policy and how long it took, from disk if it is there; None is the expert."""
+    place, learner = folder / cell.place, cell.learner
+    if learner is None:
+        return None, {}
     if (place / "learned.json").exists():
         return load(place / "policy"), json.loads((place / "learned.json").read_text())
     everything = files.read(folder / cell.task / "demonstrations.h5")
@@ -187,9 +184,11 @@ def _learned(
     return policy, learned
 
 
-def _judged(task: Task, policy: Policy, condition: Condition, folder: Path) -> Score:
+def _judged(task: Task, policy: Policy | None, condition: Condition, folder: Path) -> Score:
     """Return the score, with the distance to the expert's episodes from the same starts."""
-    masters = files.read(_masters(folder, task.name, condition))
+    masters = files.read(_masters(folder, task.name, condition))[: condition.instances]
+    if policy is None:  # the expert, whose episodes are there already
+        return score(masters, expert=masters, definitions=task.judges)
     scores = []
     first = 0
     for batch in _episodes(task, policy, condition, threads=1):
