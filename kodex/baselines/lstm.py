@@ -17,7 +17,7 @@ from kodex.baselines.learning import prepared, settings_of
 from kodex.baselines.open_loop import check_first, restored_network, stepped, stored_network
 from kodex.baselines.sequences import mean_square
 from kodex.networks.descent import Descent, Problem, descend
-from kodex.networks.lstm import Gates, lstm_parameters, lstm_step
+from kodex.networks.lstm import behind_affine, lstm_parameters, lstm_step
 from kodex.networks.mlp import mlp_parameters
 from kodex.networks.operations import Signal, affine, in_time, zeros
 from kodex.networks.standard import Standard
@@ -58,8 +58,8 @@ class LstmDynamics:
             return self.standard.undo(after.state), after
 
     @cached_property
-    def _gates(self) -> Gates:
-        return Gates.of(self.parameters)
+    def _gates(self) -> Mapping[str, Array]:
+        return _joined_gates(self.parameters)
 
     def predict(self, first: Array, horizon: int) -> Array:
         """Return references, (..., n) -> (..., horizon, n); row 0 is `first`."""
@@ -126,7 +126,14 @@ class LstmLearner:
         return LstmDynamics(data.learn.layout, data.standard, {**parameters, **constants})
 
 
-def _advanced(parameters: Mapping[str, Signal], gates: Gates, memory: LstmMemory) -> LstmMemory:
+def _joined_gates(parameters: Mapping[str, Signal]) -> Mapping[str, Signal]:
+    """Return the gates as they see a state itself, not what the map "in" makes of it."""
+    return behind_affine(parameters, parameters["in.weight 0"], parameters["in.bias 0"])
+
+
+def _advanced(
+    parameters: Mapping[str, Signal], gates: Mapping[str, Signal], memory: LstmMemory
+) -> LstmMemory:
     hidden, cell = lstm_step(gates, memory.state, memory.hidden, memory.cell)
     answer = affine(hidden, parameters["out.weight 0"], parameters["out.bias 0"])
     if "change" in parameters:
@@ -146,7 +153,7 @@ def _error(
     parameters: Mapping[str, Signal], batch: Mapping[str, Signal], *, fed_back: bool
 ) -> Signal:
     """Return the mean squared error of all states but the first."""
-    states, gates = batch["states"], Gates.of(parameters)
+    states, gates = batch["states"], _joined_gates(parameters)
     empty = zeros(states, len(states), len(parameters["lstm.hidden weight"]))
     memory, answers = LstmMemory(states[:, 0], empty, empty), []
     for t in range(1, states.shape[1]):

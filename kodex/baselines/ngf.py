@@ -234,7 +234,7 @@ def _advanced(
 
 
 def _pieces(sequences: Sequences, length: int) -> dict[str, Array]:
-    """Return pieces of `length` steps, two for each state but the last, and how they begin.
+    """Return pieces of `length` steps that overlap by half, and how they begin.
 
     "first" is the episode's first state, (rows, n), "change" the joints' last change before the
     piece, (rows, n_robot), and "begins" is 1 where there is none because the episode begins.

@@ -1,41 +1,39 @@
 """A long short-term memory: one layer of gates, one step at a time."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import numpy as np
 
-from kodex.networks.operations import Signal, affine, joined, sigmoid, stacked, tanh
+from kodex.networks.operations import Signal, affine, sigmoid, tanh
 from kodex.trajectory import Array
 
 
-class Gates(NamedTuple):
-    """One affine map from what is seen and remembered to all gates."""
+def behind_affine(
+    parameters: Mapping[str, Signal], weight: Signal, bias: Signal
+) -> dict[str, Signal]:
+    """Return the parameters of the layer that does at once what x W + b and then the layer do.
 
-    weight: Signal  # (inputs + H, 4 H)
-    bias: Signal  # (4 H,)
-
-    @classmethod
-    def of(cls, parameters: Mapping[str, Signal]) -> "Gates":
-        """Return the gates of signals that an affine map, "in", takes to the layer's inputs.
-
-        Two affine maps are one, and it is cheaper to join them once than to take both every step.
-        """
-        inward = parameters["lstm.input weight"]
-        seen = parameters["in.weight 0"] @ inward
-        bias = parameters["in.bias 0"] @ inward + parameters["lstm.input bias"]
-        return cls(
-            stacked([seen, parameters["lstm.hidden weight"]]),
-            bias + parameters["lstm.hidden bias"],
-        )
+    Two affine maps are one, and it is cheaper to join them once than to take both every step.
+    """
+    inward = parameters["lstm.input weight"]
+    return {
+        "lstm.input weight": weight @ inward,
+        "lstm.input bias": bias @ inward + parameters["lstm.input bias"],
+        "lstm.hidden weight": parameters["lstm.hidden weight"],
+        "lstm.hidden bias": parameters["lstm.hidden bias"],
+    }
 
 
-def lstm_step(gates: Gates, signal: Signal, hidden: Signal, cell: Signal) -> tuple[Signal, Signal]:
+def lstm_step(
+    parameters: Mapping[str, Signal], signal: Signal, hidden: Signal, cell: Signal
+) -> tuple[Signal, Signal]:
     """Return (hidden, cell) after seeing `signal`: (episodes, inputs), twice (episodes, H)."""
-    opened = affine(joined([signal, hidden]), gates.weight, gates.bias)
+    gates = affine(signal, parameters["lstm.input weight"], parameters["lstm.input bias"]) + affine(
+        hidden, parameters["lstm.hidden weight"], parameters["lstm.hidden bias"]
+    )
     size = hidden.shape[-1]
-    doors, shown = sigmoid(opened[..., : 2 * size]), sigmoid(opened[..., 3 * size :])
-    fresh = tanh(opened[..., 2 * size : 3 * size])
+    doors, shown = sigmoid(gates[..., : 2 * size]), sigmoid(gates[..., 3 * size :])
+    fresh = tanh(gates[..., 2 * size : 3 * size])
     cell = doors[..., size:] * cell + doors[..., :size] * fresh
     return shown * tanh(cell), cell
 

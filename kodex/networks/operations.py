@@ -70,15 +70,6 @@ def joined(parts: Sequence[Signal]) -> Signal:
     return torch.cat(tuple(parts), dim=-1)
 
 
-def stacked(parts: Sequence[Signal]) -> Signal:
-    """Return matrices one below another."""
-    if isinstance(parts[0], np.ndarray):
-        return np.concatenate(parts, axis=0)
-    import torch
-
-    return torch.cat(tuple(parts), dim=0)
-
-
 def in_time(states: Sequence[Signal]) -> Signal:
     """Return a trajectory, (episodes, steps, n), of states that are (episodes, n) each."""
     if isinstance(states[0], np.ndarray):
