@@ -66,9 +66,9 @@ SMALL = {
         first_damping=0.7,
         period=1.0,
         integrator="energy",
-        warm_up=fast(10, 20, 1e-2),
+        warm_up=fast(4, 40, 1e-2),
         piece=4,
-        descent=fast(40, 20, 1e-2),
+        descent=fast(30, None, 1e-2),
         standardise=True,
     ),
     "ngf-time": NgfTimeLearner(
