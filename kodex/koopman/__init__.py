@@ -14,6 +14,12 @@ from kodex.koopman.dynamics import KoopmanDynamics
 from kodex.koopman.files import load, save
 from kodex.koopman.learner import KoopmanLearner
 from kodex.koopman.moments import Moments
+from kodex.koopman.observer import (
+    ObserverDynamics,
+    ObserverLearner,
+    residual_covariance,
+    steady_state_gain,
+)
 from kodex.koopman.prediction_error import HorizonErrors, error_of, errors_by_horizon
 from kodex.koopman.record import FitRecord
 from kodex.koopman.solvers import NormalEquations, Pinv, Rank, Ridge, Solver
@@ -29,6 +35,8 @@ __all__ = [
     "Mode",
     "Moments",
     "NormalEquations",
+    "ObserverDynamics",
+    "ObserverLearner",
     "OneStepResiduals",
     "Pinv",
     "Rank",
@@ -44,9 +52,11 @@ __all__ = [
     "load",
     "modes",
     "one_step_residuals",
+    "residual_covariance",
     "save",
     "spectral_radius",
     "spectrum",
+    "steady_state_gain",
     "too_little_data",
     "worries",
 ]

@@ -11,12 +11,13 @@ from kodex.baselines import (
 )
 from kodex.errors import InputError
 from kodex.interfaces import ReferenceDynamics
-from kodex.koopman import KoopmanDynamics
+from kodex.koopman import KoopmanDynamics, ObserverDynamics
 from kodex.storage import Stored
 
 # the type in a file -> what reads it
 DYNAMICS: Mapping[str, Callable[[Stored], ReferenceDynamics]] = {
     "koopman": KoopmanDynamics.restore,
+    "observer": ObserverDynamics.restore,
     "nn": NnDynamics.restore,
     "lstm": LstmDynamics.restore,
     "ndp": NdpDynamics.restore,
