@@ -72,7 +72,7 @@ class LiftedLearner:
     """
 
     lifting: LiftingLearner = field(
-        default_factory=lambda: StandardisedLearner(FourierLearner(count=500, scale=1.0), clip=6.0)
+        default_factory=lambda: StandardisedLearner(FourierLearner(count=500, scale=0.5), clip=6.0)
     )
     ridges: tuple[float, ...] = (1e-4, 1e-3, 1e-5)  # the first, if there is nothing to choose by
     draw_again: bool = True  # features along what the actions depend on, if the lifting can
