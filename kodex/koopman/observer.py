@@ -98,7 +98,7 @@ class ObserverLearner:
     """
 
     learner: KoopmanLearner = field(default_factory=KoopmanLearner)
-    noise: float = 1.0
+    noise: float = 100.0
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.noise < float("inf"):

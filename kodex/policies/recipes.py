@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from kodex.baselines import SENTENCES
 from kodex.controllers import InverseMlpLearner, RidgeControllerLearner
 from kodex.errors import InputError
-from kodex.interfaces import ControllerLearner
-from kodex.koopman import KoopmanLearner
-from kodex.lifting import lifting_learner
+from kodex.interfaces import ControllerLearner, DynamicsLearner, LiftingLearner
+from kodex.koopman import KoopmanLearner, ObserverLearner, Ridge
+from kodex.lifting import FourierLearner, StandardisedLearner, lifting_learner
 from kodex.lookup import look_up
 from kodex.policies.learners import (
     BaselinePolicyLearner,
@@ -32,7 +32,8 @@ class Recipe:
         if lifting is not None:
             found = lifting_learner(lifting)
             if isinstance(recipe.learner, TrackingLearner):
-                learner: PolicyLearner = replace(recipe.learner, dynamics=KoopmanLearner(found))
+                dynamics = _with_lifting(recipe.learner.dynamics, found)
+                learner: PolicyLearner = replace(recipe.learner, dynamics=dynamics)
             elif isinstance(recipe.learner, LiftedLearner):
                 learner = replace(recipe.learner, lifting=found)
             else:
@@ -42,11 +43,18 @@ class Recipe:
             known = look_up(controller, CONTROLLER_LEARNERS, "controllers")
             if not isinstance(recipe.learner, TrackingLearner):
                 raise InputError(
-                    f"recipe {recipe.name} has no controller to change; set3 and paper have one"
+                    f"recipe {recipe.name} has no controller to change; "
+                    "set3, paper and observer have one"
                 )
             learner = replace(recipe.learner, controller=known)
             recipe = replace(recipe, name=f"{recipe.name}+{controller}", learner=learner)
         return recipe
+
+
+def _with_lifting(dynamics: DynamicsLearner, lifting: LiftingLearner) -> DynamicsLearner:
+    if isinstance(dynamics, ObserverLearner):
+        return replace(dynamics, learner=replace(dynamics.learner, lifting=lifting))
+    return KoopmanLearner(lifting)
 
 
 CONTROLLER_LEARNERS: Mapping[str, ControllerLearner] = {
@@ -69,11 +77,25 @@ SET3 = Recipe(
     "the paper's dynamics (Set 3, pseudo-inverse, open loop) with the ridge controller",
     TrackingLearner(KoopmanLearner(), RidgeControllerLearner()),
 )
+OBSERVER = Recipe(
+    "observer",
+    "a reference on 500 random waves that every measurement corrects a little, and is tracked",
+    TrackingLearner(
+        ObserverLearner(
+            KoopmanLearner(
+                StandardisedLearner(FourierLearner(count=500, scale=1.0), clip=6.0), Ridge(1e-4)
+            ),
+            noise=100.0,
+        ),
+        RidgeControllerLearner(),
+    ),
+)
 RECIPES: Mapping[str, Recipe] = {
     "default": replace(LIFTED, name="default"),
     "lifted": LIFTED,
     "set3": SET3,
     "paper": PAPER,
+    "observer": OBSERVER,
     **{
         recipe.name: recipe
         for name, sentence in SENTENCES.items()

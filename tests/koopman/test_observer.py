@@ -23,6 +23,7 @@ from kodex.koopman import (
 from kodex.lifting import DelayLearner, FourierLearner, MonomialsLearner, PaperPolynomialLearner
 from kodex.policies import TrackingPolicy
 from kodex.policies import load as load_policy
+from kodex.policies.recipes import recipe
 from kodex.trajectory import Trajectory
 
 DEMONSTRATIONS = linear_demonstrations(0.97 * ROTATION, count=8, steps=15, noise=0.02)
@@ -288,6 +289,12 @@ def test_a_policy_with_it_comes_back_bit_for_bit(tmp_path, observer):
     measured = random.standard_normal((5, *FIRST.shape))
     np.testing.assert_array_equal(corrected(loaded, measured), corrected(policy, measured))
     np.testing.assert_array_equal(load(tmp_path / "policy").matrix, observer.dynamics.matrix)
+
+
+def test_the_recipe_keeps_its_observer_when_its_lifting_is_changed():
+    changed = recipe("observer").changed(lifting="set2").learner.dynamics
+    assert isinstance(changed, ObserverLearner)
+    assert changed.learner.lifting == PaperPolynomialLearner(2)
 
 
 @pytest.mark.parametrize(
