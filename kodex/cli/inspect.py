@@ -19,8 +19,9 @@ from kodex.koopman import (
     spectrum,
     worries,
 )
-from kodex.policies import LiftedPolicy
-from kodex.storage import read_model
+from kodex.policies import LiftedPolicy, RemindedPolicy
+from kodex.policies import load as load_policy
+from kodex.storage import Stored, read_model
 
 BAR = 40  # characters of the longest bar
 
@@ -49,7 +50,7 @@ def inspect(
     held = None if demonstrations is None else _as_seen_by(model, read(demonstrations))
     values = spectrum(dynamics)
     console = Console()
-    console.print(_summary(model, dynamics))
+    console.print(_summary(model, dynamics, is_observed=_holds(read_model(model), "observer")))
     console.print(_section("Modes of K", _spectrum(values, horizon)))
     console.print(_section("Largest modes", _modes(modes(dynamics, count=top))))
     if dynamics.record is not None:
@@ -65,10 +66,10 @@ def inspect(
 
 def _as_seen_by(model: Path, demonstrations: TrajectorySet) -> TrajectorySet:
     """Return the demonstrations as the dynamics in `model` see them: some remember the start."""
-    stored = read_model(model)
-    if stored.type != "lifted":
+    policy = load_policy(model) if read_model(model).type in ("lifted", "reminded") else None
+    if not isinstance(policy, LiftedPolicy | RemindedPolicy):
         return demonstrations
-    starts = LiftedPolicy.restore(stored).starts
+    starts = policy.starts
     expect_layout(demonstrations.layout, starts.layout, source="the file of demonstrations")
     return TrajectorySet(map(starts.remember, demonstrations))
 
@@ -85,9 +86,16 @@ def _rows(*rows: tuple[str, str]) -> Table:
     return table
 
 
-def _summary(model: Path, dynamics: KoopmanDynamics) -> Group:
+def _holds(stored: Stored, kind: str) -> bool:
+    """Say whether something of type `kind` is in what was stored."""
+    return stored.type == kind or any(_holds(part, kind) for part in stored.parts.values())
+
+
+def _summary(model: Path, dynamics: KoopmanDynamics, *, is_observed: bool) -> Group:
     layout = dynamics.layout
     way = "lifts every prediction anew" if dynamics.relift else "open loop from the first state"
+    if is_observed:
+        way = "observables that every measured state corrects"
     if dynamics.feedback:
         way += f", pulled {dynamics.feedback:.0%} to the measured state"
     return Group(

@@ -16,6 +16,7 @@ from kodex.policies.learners import (
     PolicyLearner,
     TrackingLearner,
 )
+from kodex.policies.recipes import recipe
 from kodex.tasks import TASKS
 
 VARIATIONS = ("heavy-object", "light-object", "light-hand", "heavy-hand")
@@ -106,6 +107,14 @@ def _set3(seed: int) -> TrackingLearner:
     return TrackingLearner()
 
 
+def _set3_told(seed: int) -> TrackingLearner:
+    return TrackingLearner(be_told=True)
+
+
+def _observer(seed: int) -> PolicyLearner:
+    return recipe("observer").learner
+
+
 def _paper(seed: int) -> TrackingLearner:
     return TrackingLearner(KoopmanLearner(), InverseMlpLearner(seed=seed))
 
@@ -167,6 +176,8 @@ STUDIES: Mapping[str, Study] = {
                 Row("one-ridge", _fixed_ridge),
                 Row("no-waves", _linear, is_random=False),
                 SET3,
+                Row("set3-told", _set3_told, is_random=False),
+                Row("observer", _observer, is_random=False),
             ),
             (IN, OUT),
         ),

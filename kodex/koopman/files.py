@@ -34,5 +34,5 @@ def load(folder: str | Path) -> KoopmanDynamics:
 def _koopman_part(stored: Stored) -> Stored | None:
     if stored.type == STORED_TYPE:
         return stored
-    part = stored.parts.get("dynamics")
+    part = stored.parts.get("dynamics", stored.parts.get("inner"))
     return None if part is None else _koopman_part(part)

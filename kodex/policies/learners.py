@@ -1,9 +1,10 @@
 """Learning a whole policy: tracking a reference as in the paper, or acting in the lifted space."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -49,11 +50,20 @@ class TrackingLearner:
 
     dynamics: DynamicsLearner = field(default_factory=KoopmanLearner)
     controller: ControllerLearner = field(default_factory=RidgeControllerLearner)
+    be_told: bool = False  # what the first state hides, which the paper's policies are not
 
     def fit(
         self, demonstrations: Sequence[Trajectory], validation: Sequence[Trajectory] | None = None
-    ) -> TrackingPolicy:
+    ) -> TrackingPolicy | RemindedPolicy:
         """Return the policy; only the controller has something to choose by `validation`."""
+        starts = StartMemory(demonstrations[0].layout)
+        if self.be_told:
+            starts = replace(StartMemory.of_what_varies(demonstrations), components=())
+        return _reminded(starts, demonstrations, validation, self._fit)
+
+    def _fit(
+        self, demonstrations: Sequence[Trajectory], validation: Sequence[Trajectory] | None
+    ) -> TrackingPolicy:
         return TrackingPolicy(
             dynamics=self.dynamics.fit(demonstrations),
             controller=self.controller.fit(demonstrations, validation),
@@ -153,12 +163,8 @@ class BaselinePolicyLearner:
 
         With `checkpoint`, a folder, a training that stopped goes on from where it stood.
         """
-        starts = self._starts(demonstrations)
-        if not starts.components and not starts.told:
-            return self._plain(demonstrations, validation, checkpoint)
-        seen = [starts.remember(each) for each in demonstrations]
-        judge = None if validation is None else [starts.remember(each) for each in validation]
-        return RemindedPolicy(self._plain(seen, judge, checkpoint), starts)
+        learn = partial(self._fit, checkpoint)
+        return _reminded(self._starts(demonstrations), demonstrations, validation, learn)
 
     def _starts(self, demonstrations: Sequence[Trajectory]) -> StartMemory:
         if self.setting != "fair":
@@ -166,11 +172,11 @@ class BaselinePolicyLearner:
         starts = StartMemory.of_what_varies(demonstrations)
         return starts if self.name == "bc" else replace(starts, components=())
 
-    def _plain(
+    def _fit(
         self,
+        checkpoint: str | Path | None,
         demonstrations: Sequence[Trajectory],
         validation: Sequence[Trajectory] | None,
-        checkpoint: str | Path | None,
     ) -> TrackingPolicy | ClonedPolicy:
         task = task_of(demonstrations[0])
         learner = method(self.name, self.setting, task, seed=self.seed)
@@ -180,6 +186,26 @@ class BaselinePolicyLearner:
         assert isinstance(learned, ReferenceDynamics)
         controller = RidgeControllerLearner().fit(demonstrations, validation)
         return TrackingPolicy(learned, controller, task)
+
+
+Inner = TypeVar("Inner", TrackingPolicy, TrackingPolicy | ClonedPolicy)
+
+
+def _reminded(
+    starts: StartMemory,
+    demonstrations: Sequence[Trajectory],
+    validation: Sequence[Trajectory] | None,
+    learn: Callable[[Sequence[Trajectory], Sequence[Trajectory] | None], Inner],
+) -> Inner | RemindedPolicy:
+    """Return what `learn` makes of demonstrations with the start beside every state.
+
+    If there is nothing to remember, it is what `learn` makes of the demonstrations as they are.
+    """
+    if not starts.components and not starts.told:
+        return learn(demonstrations, validation)
+    seen = [starts.remember(each) for each in demonstrations]
+    judge = None if validation is None else [starts.remember(each) for each in validation]
+    return RemindedPolicy(learn(seen, judge), starts)
 
 
 def check_installed(learner: PolicyLearner) -> None:

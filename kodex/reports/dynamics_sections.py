@@ -7,7 +7,7 @@ import numpy as np
 
 from kodex.demonstrations import TrajectorySet
 from kodex.interfaces import Policy
-from kodex.koopman import KoopmanDynamics, Spectrum
+from kodex.koopman import KoopmanDynamics, ObserverDynamics, Spectrum
 from kodex.policies import LiftedPolicy, RemindedPolicy, TrackingPolicy
 from kodex.reports.dynamics_plots import (
     eigenvalue_histogram,
@@ -72,6 +72,8 @@ def spectrum_section(run: Run) -> Section:
     """Show the eigenvalues of a Koopman matrix, and what they say about long horizons."""
     heading, policy = "How it moves: eigenvalues", run.policy
     dynamics = policy.dynamics if isinstance(policy, TrackingPolicy | LiftedPolicy) else None
+    if isinstance(dynamics, ObserverDynamics):
+        dynamics = dynamics.dynamics
     if not isinstance(dynamics, KoopmanDynamics):
         sentence = "These dynamics are not a Koopman operator, so there are no eigenvalues to show."
         return Section(heading, (absent(sentence),))

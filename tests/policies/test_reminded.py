@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kodex.errors import InputError
-from kodex.policies import load, save
+from kodex.policies import TrackingPolicy, load, save
 from kodex.policies.learners import TrackingLearner
 from kodex.policies.reminded import RemindedPolicy
 from kodex.policies.start_memory import StartMemory
@@ -75,3 +75,15 @@ def test_it_comes_back_from_disk_and_keeps_to_its_task(policy, tmp_path):
 def test_an_inner_policy_that_remembers_otherwise_is_refused(policy, starts):
     with pytest.raises(InputError, match="remember otherwise"):
         RemindedPolicy(policy.inner, replace(starts, told=()))
+
+
+def test_a_tracking_learner_is_told_only_if_it_shall_be():
+    sides = np.linspace(-1.0, 1.0, 20)
+    demonstrations = [demonstration(side, seed) for seed, side in enumerate(sides)]
+    assert isinstance(TrackingLearner().fit(demonstrations), TrackingPolicy)
+    told = TrackingLearner(be_told=True).fit(demonstrations)
+    assert isinstance(told, RemindedPolicy)
+    assert told.told == ("side",)
+    one = demonstration(0.7, seed=99)
+    reached = told.predict(one.states[0], len(one), np.array([0.7]))
+    np.testing.assert_allclose(reached, one.states, atol=1e-3)
