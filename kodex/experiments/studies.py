@@ -137,8 +137,16 @@ def _linear(seed: int) -> LiftedLearner:
     )
 
 
-def _fixed_ridge(seed: int) -> LiftedLearner:
-    return replace(lifted(seed), ridges=LiftedLearner().ridges[:1])
+def _small_ridge(seed: int) -> LiftedLearner:
+    return replace(lifted(seed), ridges=(1e-5,))
+
+
+def _short_waves(seed: int) -> LiftedLearner:
+    learner = lifted(seed)
+    assert isinstance(learner.lifting, StandardisedLearner)
+    assert isinstance(learner.lifting.inner, FourierLearner)
+    inner = replace(learner.lifting.inner, scale=1.0)
+    return replace(learner, lifting=replace(learner.lifting, inner=inner))
 
 
 EXPERT = Row("expert", None, is_random=False)
@@ -173,7 +181,8 @@ STUDIES: Mapping[str, Study] = {
                 Row("no-memory", _with(remember_start=False)),
                 Row("neither", _with(remember_start=False, be_told=False)),
                 Row("drawn-once", _with(draw_again=False)),
-                Row("one-ridge", _fixed_ridge),
+                Row("small-ridge", _small_ridge),
+                Row("short-waves", _short_waves),
                 Row("no-waves", _linear, is_random=False),
                 SET3,
                 Row("set3-told", _set3_told, is_random=False),
