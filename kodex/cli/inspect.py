@@ -50,7 +50,7 @@ def inspect(
     held = None if demonstrations is None else _as_seen_by(model, read(demonstrations))
     values = spectrum(dynamics)
     console = Console()
-    console.print(_summary(model, dynamics, is_observed=_holds(read_model(model), "observer")))
+    console.print(_summary(model, dynamics, _way(read_model(model), dynamics)))
     console.print(_section("Modes of K", _spectrum(values, horizon)))
     console.print(_section("Largest modes", _modes(modes(dynamics, count=top))))
     if dynamics.record is not None:
@@ -91,13 +91,20 @@ def _holds(stored: Stored, kind: str) -> bool:
     return stored.type == kind or any(_holds(part, kind) for part in stored.parts.values())
 
 
-def _summary(model: Path, dynamics: KoopmanDynamics, *, is_observed: bool) -> Group:
-    layout = dynamics.layout
+def _way(stored: Stored, dynamics: KoopmanDynamics) -> str:
+    """Return how the dynamics are used to say where to go."""
+    if stored.type == "lifted":
+        return "one step ahead of every measured state, from which the actions come too"
+    if _holds(stored, "observer"):
+        return "observables that every measured state corrects"
     way = "lifts every prediction anew" if dynamics.relift else "open loop from the first state"
-    if is_observed:
-        way = "observables that every measured state corrects"
     if dynamics.feedback:
         way += f", pulled {dynamics.feedback:.0%} to the measured state"
+    return way
+
+
+def _summary(model: Path, dynamics: KoopmanDynamics, way: str) -> Group:
+    layout = dynamics.layout
     return Group(
         Text(f"Koopman dynamics in {model}", style="bold"),
         _rows(
