@@ -152,10 +152,11 @@ class NgfLearner:
         )
         if self.warm_up is not None:
             pieces = replace(whole, data=_pieces(data.learn, self.piece))
-            place = None if checkpoint is None else f"{checkpoint}-warm-up"
+            place = None if checkpoint is None else Path(checkpoint) / "warm-up"
             warm = descend(pieces, self.warm_up, show=self.show_progress, checkpoint=place)
             whole = replace(whole, parameters=warm)
-        parameters = descend(whole, self.descent, show=self.show_progress, checkpoint=checkpoint)
+        place = None if checkpoint is None else Path(checkpoint) / "episodes"
+        parameters = descend(whole, self.descent, show=self.show_progress, checkpoint=place)
         return NgfDynamics(
             layout,
             data.standard,

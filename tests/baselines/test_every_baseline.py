@@ -202,6 +202,7 @@ def test_a_training_goes_on_from_its_checkpoint(name, tmp_path):
     some, first = demonstrations(MOTIONS["rotation"], 4), firsts(2, seed=3)
     learner = brief(SMALL[name])
     fitted = learner.fit(some, checkpoint=tmp_path / "at")
+    assert [path.name for path in tmp_path.iterdir()] == ["at"]  # all of it is in one place
     again = learner.fit(some, checkpoint=tmp_path / "at")
     assert answers(again, first).tobytes() == answers(fitted, first).tobytes()
     with pytest.raises(InputError, match="other settings or other data"):
