@@ -61,4 +61,4 @@ def reproduce(
         say=lambda line: print(line, file=sys.stderr, flush=True),
     )
     Console().print(Markdown(table))
-    print(f"table -> {folder / 'table.md'}")
+    print(f"table and pictures -> {folder}")

@@ -12,7 +12,7 @@ from pathlib import Path
 from kodex.errors import InputError
 from kodex.experiments.cells import Condition, Data, prepare, run_cell
 from kodex.experiments.studies import Options, Study
-from kodex.experiments.study_table import write_table
+from kodex.experiments.study_table import write_pictures, write_table
 from kodex.policies.learners import check_installed
 from kodex.progress_bar import progress_bar
 from kodex.storage import new_file
@@ -29,7 +29,10 @@ def reproduce(
     workers: int,
     say: Callable[[str], None],
 ) -> str:
-    """Run what is open of `study`, write its table to `folder`, and return it as Markdown."""
+    """Run what is open of `study`, and return its table as Markdown.
+
+    `folder` then has the table, a picture of each task, and everything that was measured.
+    """
     folder = Path(folder)
     cells = study.cells(options)
     for cell in cells:
@@ -55,6 +58,7 @@ def reproduce(
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+    write_pictures(cells, folder)
     return write_table(cells, folder)
 
 

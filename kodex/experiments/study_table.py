@@ -6,7 +6,8 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from kodex.evaluation import read_results, wilson_interval
+from kodex.evaluation import read_results
+from kodex.evaluation.scores import Rate
 from kodex.experiments.cells import Cell
 from kodex.storage import new_file
 
@@ -40,6 +41,25 @@ class _Line:
         values = [_at(each, path) for each in next(iter(self.results.values()), [])]
         known = [value for value in values if value is not None]
         return mean(known) if known else None
+
+
+def write_pictures(cells: Sequence[Cell], folder: Path) -> list[Path]:
+    """Draw the success of every row under the first condition, `TASK.png` for each task."""
+    from kodex.reports.drawing import png  # late: matplotlib
+    from kodex.reports.plots import success_plot
+
+    condition, paths = cells[0].conditions[0].name, []
+    for task in dict.fromkeys(cell.task for cell in cells):
+        known = {
+            name: _rate(line.results[condition])
+            for name, line in _known(task, cells, folder).items()
+            if condition in line.results
+        }
+        rows = [(name, rate, name == "default") for name, rate in known.items()]
+        with new_file(folder / f"{task}.png") as fresh:
+            fresh.write_bytes(png(success_plot(rows)))
+        paths.append(folder / f"{task}.png")
+    return paths
 
 
 def _lines(cells: Sequence[Cell], folder: Path) -> Iterator[str]:
@@ -90,15 +110,19 @@ def _over(tasks: Iterable[Mapping[str, _Line]], name: str, condition: str) -> fl
     return mean(known) if len(known) == len(rates) else None
 
 
+def _rate(results: Sequence[Mapping[str, Any]]) -> Rate:
+    """Return the success over the episodes of all seeds."""
+    instances = [each["success"]["instances"] for each in results]
+    rates = [each["success"]["rate"] for each in results]
+    successes = sum(round(rate * n) for rate, n in zip(rates, instances, strict=True))
+    return Rate(successes, sum(instances))
+
+
 def _success(results: Sequence[Mapping[str, Any]]) -> str:
     if not results:
         return ""
-    instances = sum(each["success"]["instances"] for each in results)
-    successes = sum(
-        round(each["success"]["rate"] * each["success"]["instances"]) for each in results
-    )
-    low, high = wilson_interval(successes, instances)
-    text = f"{100 * successes / instances:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
+    joined = _rate(results)
+    text = f"{100 * joined.rate:.1f} [{100 * joined.low:.1f}, {100 * joined.high:.1f}]"
     rates = [100 * each["success"]["rate"] for each in results]
     return text if len(rates) == 1 else f"{text}; {len(rates)}: {min(rates):.1f}–{max(rates):.1f}"
 

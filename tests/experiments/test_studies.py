@@ -37,6 +37,7 @@ def test_a_study_leaves_a_table_with_a_line_for_every_method(study_folder):
     assert "### Door" in table
     for name in SMALL.methods:
         assert f"| `{name}` |" in table
+    assert (study_folder / "door.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_what_is_random_has_a_cell_for_every_seed_and_the_rest_one(study_folder):
