@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.table import Table
 
 import kodex
+from kodex.cli.result_table import percent
 from kodex.controllers import RidgeControllerLearner
-from kodex.evaluation import Score
 from kodex.experts import expert
 from kodex.rollout import follow, roll_out
 from kodex.tasks import TASKS
@@ -37,12 +37,8 @@ def main(names: list[str]) -> None:
             roll_out(task, kodex.fit(training, validation, recipe="set3"), starts),
             roll_out(task, kodex.fit(training, validation), starts),
         )
-        table.add_row(name, *(_percent(kodex.score(each)) for each in shown))
+        table.add_row(name, *(percent(kodex.score(each).success) for each in shown))
     Console(width=140).print(table)
-
-
-def _percent(score: Score) -> str:
-    return f"{100 * score.rate:.1f} [{100 * score.low:.1f}, {100 * score.high:.1f}]"
 
 
 if __name__ == "__main__":

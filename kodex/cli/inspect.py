@@ -21,8 +21,10 @@ from kodex.koopman import (
 )
 from kodex.policies import LiftedPolicy, RemindedPolicy
 from kodex.policies import load as load_policy
+from kodex.policies.learners import LearnedPolicy
 from kodex.storage import Stored, read_model
 
+REMEMBERING = ("lifted", "reminded")  # types of policies whose dynamics see the start too
 BAR = 40  # characters of the longest bar
 
 
@@ -46,11 +48,15 @@ def inspect(
     top
         How many modes and components to show.
     """
-    dynamics = load(model)
-    held = None if demonstrations is None else _as_seen_by(model, read(demonstrations))
+    dynamics, stored = load(model), read_model(model)
+    held = None
+    if demonstrations is not None:
+        held = read(demonstrations)
+        if stored.type in REMEMBERING:
+            held = _as_seen_by(load_policy(model), held)
     values = spectrum(dynamics)
     console = Console()
-    console.print(_summary(model, dynamics, _way(read_model(model), dynamics)))
+    console.print(_summary(model, dynamics, _way(stored, dynamics)))
     console.print(_section("Modes of K", _spectrum(values, horizon)))
     console.print(_section("Largest modes", _modes(modes(dynamics, count=top))))
     if dynamics.record is not None:
@@ -64,11 +70,9 @@ def inspect(
     console.print(_section("What to worry about", _sentences(found)))
 
 
-def _as_seen_by(model: Path, demonstrations: TrajectorySet) -> TrajectorySet:
-    """Return the demonstrations as the dynamics in `model` see them: some remember the start."""
-    policy = load_policy(model) if read_model(model).type in ("lifted", "reminded") else None
-    if not isinstance(policy, LiftedPolicy | RemindedPolicy):
-        return demonstrations
+def _as_seen_by(policy: LearnedPolicy, demonstrations: TrajectorySet) -> TrajectorySet:
+    """Return the demonstrations as the dynamics in `policy` see them: beside their start."""
+    assert isinstance(policy, LiftedPolicy | RemindedPolicy)
     starts = policy.starts
     expect_layout(demonstrations.layout, starts.layout, source="the file of demonstrations")
     return TrajectorySet(map(starts.remember, demonstrations))

@@ -23,14 +23,14 @@ from kodex.errors import InputError
 from kodex.evaluation import Results, Score, score, write_results
 from kodex.experiments.provenance import provenance
 from kodex.experts import collect, expert
-from kodex.interfaces import Policy, ToldPolicy
+from kodex.interfaces import Policy
 from kodex.policies import load, save
-from kodex.policies.learners import BaselinePolicyLearner, LearnedPolicy, PolicyLearner
-from kodex.rollout import roll_out_batches
+from kodex.policies.learners import LearnedPolicy, PolicyLearner, learn
+from kodex.rollout import begun, roll_out_batches
 from kodex.storage import new_file
 from kodex.tasks import Task
 from kodex.tasks import task as task_named
-from kodex.trajectory import Distribution, Trajectory
+from kodex.trajectory import Distribution, Starts, Trajectory
 
 TIMED_EPISODES = 5  # of which every action is timed
 
@@ -142,12 +142,8 @@ def microseconds_an_action(policy: Policy, demonstrations: Sequence[Trajectory])
     taken = []
     for demonstration in demonstrations[:TIMED_EPISODES]:
         states = demonstration.states[:, None]
-        if isinstance(policy, ToldPolicy) and policy.told:
-            assert demonstration.start is not None
-            told = np.array([[demonstration.start.values[name] for name in policy.told]])
-            memory = policy.begin(states[0], told)
-        else:
-            memory = policy.begin(states[0])
+        assert demonstration.start is not None  # kodex collect writes it
+        memory = begun(policy, states[0], Starts.of([demonstration.start]))
         for seen in states[:-1]:
             began = time.perf_counter()
             _, memory = policy.step(memory, seen)
@@ -168,10 +164,7 @@ def _learned(cell: Cell, folder: Path) -> tuple[LearnedPolicy | None, dict[str, 
     checkpoint = place / "checkpoint"
     resumed = checkpoint.exists()  # then the time before is not known, and the table says so
     began = time.perf_counter()
-    if isinstance(learner, BaselinePolicyLearner):
-        policy: LearnedPolicy = learner.fit(training, rest, checkpoint=checkpoint)
-    else:
-        policy = learner.fit(training, rest)
+    policy = learn(learner, training, rest, checkpoint)
     seconds = time.perf_counter() - began
     save(policy, place / "policy", provenance=provenance({}) | {"recipe": cell.row}, replace=True)
     learned = {

@@ -95,12 +95,13 @@ def _training(row: Row, data: Data) -> int:
     return row.training or data.training
 
 
-def lifted(seed: int) -> LiftedLearner:
-    """Return the default recipe with another draw of its waves."""
+def lifted(seed: int, *, scale: float | None = None) -> LiftedLearner:
+    """Return the default recipe with another draw of its waves, and perhaps of another scale."""
     lifting = LiftedLearner().lifting
     assert isinstance(lifting, StandardisedLearner)
     assert isinstance(lifting.inner, FourierLearner)
-    return LiftedLearner(replace(lifting, inner=replace(lifting.inner, seed=seed)))
+    waves = replace(lifting.inner, seed=seed, scale=scale or lifting.inner.scale)
+    return LiftedLearner(replace(lifting, inner=waves))
 
 
 def _set3(seed: int) -> TrackingLearner:
@@ -142,11 +143,7 @@ def _small_ridge(seed: int) -> LiftedLearner:
 
 
 def _short_waves(seed: int) -> LiftedLearner:
-    learner = lifted(seed)
-    assert isinstance(learner.lifting, StandardisedLearner)
-    assert isinstance(learner.lifting.inner, FourierLearner)
-    inner = replace(learner.lifting.inner, scale=1.0)
-    return replace(learner, lifting=replace(learner.lifting, inner=inner))
+    return lifted(seed, scale=1.0)
 
 
 EXPERT = Row("expert", None, is_random=False)

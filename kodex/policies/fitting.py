@@ -6,12 +6,7 @@ from pathlib import Path
 
 from kodex.errors import InputError
 from kodex.interfaces import ControllerLearner, DynamicsLearner
-from kodex.policies.learners import (
-    BaselinePolicyLearner,
-    LearnedPolicy,
-    PolicyLearner,
-    TrackingLearner,
-)
+from kodex.policies.learners import LearnedPolicy, PolicyLearner, TrackingLearner, learn
 from kodex.policies.recipes import Recipe
 from kodex.policies.recipes import recipe as recipe_named
 from kodex.trajectory import Trajectory
@@ -45,6 +40,4 @@ def fit(
             dynamics=dynamics or tracking.dynamics,
             controller=controller or tracking.controller,
         )
-    if isinstance(learner, BaselinePolicyLearner):
-        return learner.fit(demonstrations, validation, checkpoint=checkpoint)
-    return learner.fit(demonstrations, validation)
+    return learn(learner, demonstrations, validation, checkpoint)

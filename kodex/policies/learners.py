@@ -210,6 +210,18 @@ def _reminded(
     return RemindedPolicy(learn(seen, judge), starts)
 
 
+def learn(
+    learner: PolicyLearner,
+    demonstrations: Sequence[Trajectory],
+    validation: Sequence[Trajectory] | None,
+    checkpoint: str | Path | None,
+) -> LearnedPolicy:
+    """Return what `learner` learns; a baseline, which takes minutes, keeps a checkpoint."""
+    if isinstance(learner, BaselinePolicyLearner):
+        return learner.fit(demonstrations, validation, checkpoint=checkpoint)
+    return learner.fit(demonstrations, validation)
+
+
 def check_installed(learner: PolicyLearner) -> None:
     """Refuse a learner whose training needs what is not installed, before any work is done."""
     if isinstance(learner, BaselinePolicyLearner):

@@ -61,9 +61,9 @@ def _prediction_of(
     """Return what predicts states from the first ones, told what their starts say, if anything."""
     if isinstance(policy, TrackingPolicy):
         return policy.predict
-    if isinstance(policy, LiftedPolicy):
-        return partial(policy.predict, told=policy.starts.told_by(demonstrations))
-    if isinstance(policy, RemindedPolicy) and policy.follows_a_reference:
+    if isinstance(policy, RemindedPolicy) and not policy.follows_a_reference:
+        return None
+    if isinstance(policy, LiftedPolicy | RemindedPolicy):
         return partial(policy.predict, told=policy.starts.told_by(demonstrations))
     return None
 

@@ -141,7 +141,7 @@ def _run(
     for step in range(horizon - 1):
         seen = state if policy.sees == "state" else simulation.observation()
         if step == 0:
-            memory = _begun(policy, seen, starts)
+            memory = begun(policy, seen, starts)
             recording.note_memory(memory)
         actions, memory = policy.step(memory, seen)
         recording.note_memory(memory)
@@ -151,7 +151,7 @@ def _run(
         advance(simulation.episodes)
 
 
-def _begun(policy: Policy, seen: Array, starts: Starts) -> Any:
+def begun(policy: Policy, seen: Array, starts: Starts) -> Any:
     """Return the memory of `policy` in the first state, which is told what that hides from it."""
     if isinstance(policy, ToldPolicy) and policy.told:
         return policy.begin(seen, starts.columns(policy.told))

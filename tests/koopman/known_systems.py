@@ -2,10 +2,24 @@
 
 import numpy as np
 
-from kodex.lifting import FunctionLearner, Monomials
+from kodex.lifting import (
+    DelayLearner,
+    FourierLearner,
+    FunctionLearner,
+    Monomials,
+    MonomialsLearner,
+    PaperPolynomialLearner,
+)
 from kodex.trajectory import StateLayout, Trajectory
 
 LAYOUT = StateLayout(robot=("angle",), object=("height",))
+# One of every kind: the paper's, random features, several states at a time, generic products.
+LIFTING_LEARNERS = (
+    PaperPolynomialLearner(number=3),
+    FourierLearner(count=30),
+    DelayLearner(window=3),
+    MonomialsLearner(degree=2, constant=True),
+)
 ROTATION = np.array([[0.8, -0.6], [0.6, 0.8]])
 
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from known_systems import (
+    LIFTING_LEARNERS,
     PARABOLA_LIFTING,
     ROTATION,
     identity,
@@ -20,10 +21,7 @@ from kodex.interfaces import ReferenceDynamics
 from kodex.koopman import KoopmanDynamics, KoopmanLearner, Ridge
 from kodex.koopman.stacked_rows import BLOCK
 from kodex.lifting import (
-    DelayLearner,
-    FourierLearner,
     MonomialsLearner,
-    PaperPolynomialLearner,
     StandardisedLearner,
 )
 
@@ -49,12 +47,7 @@ def lifted_steps(dynamics, first, horizon):
 
 @pytest.fixture(
     scope="module",
-    params=[
-        PaperPolynomialLearner(number=3),
-        FourierLearner(count=30),
-        DelayLearner(window=3),
-        MonomialsLearner(degree=2, constant=True),
-    ],
+    params=LIFTING_LEARNERS,
     ids=lambda learner: type(learner).__name__,
 )
 def fitted(request):

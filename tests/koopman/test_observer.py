@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from known_systems import ROTATION, identity, linear_demonstrations
+from known_systems import LIFTING_LEARNERS, ROTATION, identity, linear_demonstrations
 from scipy import linalg
 
 from kodex.controllers import RidgeControllerLearner
@@ -20,7 +20,7 @@ from kodex.koopman import (
     residual_covariance,
     steady_state_gain,
 )
-from kodex.lifting import DelayLearner, FourierLearner, MonomialsLearner, PaperPolynomialLearner
+from kodex.lifting import MonomialsLearner, PaperPolynomialLearner
 from kodex.policies import TrackingPolicy
 from kodex.policies import load as load_policy
 from kodex.policies.recipes import recipe
@@ -32,12 +32,7 @@ FIRST = np.array([[0.3, -0.2], [1.0, 2.0], [-0.7, 0.1]])
 
 @pytest.fixture(
     scope="module",
-    params=[
-        PaperPolynomialLearner(number=3),
-        FourierLearner(count=30),
-        DelayLearner(window=3),
-        MonomialsLearner(degree=2, constant=True),
-    ],
+    params=LIFTING_LEARNERS,
     ids=lambda learner: type(learner).__name__,
 )
 def learner(request):
