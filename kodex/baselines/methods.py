@@ -14,7 +14,7 @@ from kodex.baselines.bc import CloningLearner
 from kodex.baselines.dmp import Dmp
 from kodex.baselines.lstm import LstmLearner
 from kodex.baselines.ndp import NdpLearner
-from kodex.baselines.ngf import NgfLearner
+from kodex.baselines.ngf import NgfLearner, WarmUp
 from kodex.baselines.ngf_time import NgfTimeLearner
 from kodex.baselines.nn import NnLearner
 from kodex.interfaces import Policy, ReferenceDynamics
@@ -117,8 +117,12 @@ def _ngf_fair(task: str | None, seed: int, show: bool) -> NgfLearner:
         first_damping=0.7,
         period=1.0,
         integrator="energy",
-        warm_up=Descent(10, 32, learning_rate=3e-3, annealed=True, clip=1.0),
-        descent=Descent(epochs=24, batch_size=16, annealed=True, patience=12, clip=1.0),
+        warm_ups=(
+            WarmUp(10, Descent(10, 32, learning_rate=3e-3, annealed=True, clip=1.0)),
+            WarmUp(20, Descent(20, 32, learning_rate=2e-3, annealed=True, clip=1.0)),
+            WarmUp(40, Descent(10, 32, annealed=True, clip=1.0)),
+        ),
+        descent=Descent(epochs=48, batch_size=16, annealed=True, patience=16, clip=1.0),
         standardise=True,
         seed=seed,
         show_progress=show,

@@ -18,7 +18,6 @@ import numpy as np
 from kodex.baselines.fabric import DiagonalMetric, Fabric, Metric
 from kodex.baselines.learning import prepared, settings_of
 from kodex.baselines.open_loop import check_first, restored_network, stepped, stored_network
-from kodex.baselines.sequences import Sequences
 from kodex.networks.descent import Descent, Problem, descend
 from kodex.networks.mlp import Activation, Mlp, mlp_parameters
 from kodex.networks.operations import Signal, huber, in_time
@@ -93,6 +92,14 @@ class NgfDynamics:
 
 
 @dataclass(frozen=True)
+class WarmUp:
+    """Learning from pieces of episodes that begin as demonstrated, with velocity."""
+
+    steps: int  # of a piece
+    descent: Descent
+
+
+@dataclass(frozen=True)
 class NgfLearner:
     """Settings; as they stand, the published form with the numbers of the authors' code."""
 
@@ -106,9 +113,7 @@ class NgfLearner:
     first_damping: float = 0.0  # added to b at first
     period: float = 0.01  # of a step
     integrator: Integrator = "euler"
-    # Before whole episodes: pieces of them that begin as demonstrated, with velocity; None: without
-    warm_up: Descent | None = None
-    piece: int = 10  # steps of it
+    warm_ups: tuple[WarmUp, ...] = ()  # one after the other, before whole episodes
     descent: Descent = PAPER_DESCENT
     standardise: bool = False
     held_out: float = 0.2  # of the demonstrations, if none are given to validate with
@@ -150,10 +155,10 @@ class NgfLearner:
             settings=settings_of(self),
             seed=self.seed,
         )
-        if self.warm_up is not None:
-            pieces = replace(whole, data=_pieces(data.learn, self.piece))
-            place = None if checkpoint is None else Path(checkpoint) / "warm-up"
-            warm = descend(pieces, self.warm_up, show=self.show_progress, checkpoint=place)
+        for number, warm_up in enumerate(self.warm_ups, 1):
+            pieces = replace(whole, data=data.learn.cut_in_motion(warm_up.steps))
+            place = None if checkpoint is None else Path(checkpoint) / f"warm-up {number}"
+            warm = descend(pieces, warm_up.descent, show=self.show_progress, checkpoint=place)
             whole = replace(whole, parameters=warm)
         place = None if checkpoint is None else Path(checkpoint) / "episodes"
         parameters = descend(whole, self.descent, show=self.show_progress, checkpoint=place)
@@ -232,26 +237,3 @@ def _advanced(
         return NgfMemory(first, *fabric.stride(q, v, energy, first, period))
     v = v + period * fabric.acceleration(q, v, first)
     return NgfMemory(first, q + period * v, v, energy)
-
-
-def _pieces(sequences: Sequences, length: int) -> dict[str, Array]:
-    """Return pieces of `length` steps that overlap by half, and how they begin.
-
-    "first" is the episode's first state, (rows, n), "change" the joints' last change before the
-    piece, (rows, n_robot), and "begins" is 1 where there is none because the episode begins.
-    """
-    joints, states = len(sequences.layout.robot), sequences.states
-    parts: list[dict[str, Array]] = []
-    for begin in range(0, max(1, sequences.steps - length), max(1, length // 2)):
-        there = sequences.there[:, begin : begin + length + 1]
-        before = states[:, max(begin - 1, 0), :joints]
-        rows = {
-            "states": states[:, begin : begin + length + 1],
-            "there": there,
-            "first": states[:, 0],
-            "change": states[:, begin, :joints] - before,
-            "begins": np.full((len(states), 1), float(begin == 0)),
-        }
-        some = there[:, 1] > 0.0  # a piece needs at least one transition
-        parts.append({name: each[some] for name, each in rows.items()})
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

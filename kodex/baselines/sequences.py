@@ -64,6 +64,29 @@ class Sequences:
         some = there[..., 1] > 0.0  # a piece needs at least one transition
         return {"states": states[some].reshape(-1, length, size), "there": there[some]}
 
+    def cut_in_motion(self, steps: int) -> dict[str, Array]:
+        """Return pieces of up to `steps` steps that overlap by half or more, and how they begin.
+
+        "first" is the demonstration's first state, (rows, n), "change" the joints' last change
+        before the piece, (rows, n_robot), and "begins" is 1 where the demonstration begins, so that
+        there is none. The last piece ends with the longest demonstration.
+        """
+        joints, last = len(self.layout.robot), max(0, self.steps - 1 - steps)
+        parts: list[dict[str, Array]] = []
+        for begin in sorted({*range(0, last, max(1, steps // 2)), last}):
+            there = self.there[:, begin : begin + steps + 1]
+            before = self.states[:, max(begin - 1, 0), :joints]
+            rows = {
+                "states": self.states[:, begin : begin + steps + 1],
+                "there": there,
+                "first": self.states[:, 0],
+                "change": self.states[:, begin, :joints] - before,
+                "begins": np.full((len(self.states), 1), float(begin == 0)),
+            }
+            some = there[:, 1] > 0.0  # a piece needs at least one transition
+            parts.append({name: each[some] for name, each in rows.items()})
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
 
 def mean_square(missed: Signal, there: Signal) -> Signal:
     """Return the mean square of `missed`, (rows, steps, n), where a state is `there`."""

@@ -27,6 +27,7 @@ from kodex.baselines import (
     method,
 )
 from kodex.baselines.dmp import Dmp
+from kodex.baselines.ngf import WarmUp
 from kodex.controllers import RidgeControllerLearner
 from kodex.errors import InputError, MissingFeatureError
 from kodex.interfaces import Policy, ReferenceDynamics
@@ -66,8 +67,7 @@ SMALL = {
         first_damping=0.7,
         period=1.0,
         integrator="energy",
-        warm_up=fast(4, 40, 1e-2),
-        piece=4,
+        warm_ups=(WarmUp(4, fast(4, 40, 1e-2)),),
         descent=fast(30, None, 1e-2),
         standardise=True,
     ),

@@ -40,6 +40,25 @@ def test_pieces_longer_than_all_are_the_whole():
     assert Sequences.of(UNEVEN).cut(99)["states"].shape == (6, STEPS, 3)
 
 
+@pytest.mark.parametrize("steps", [1, 4, 7, STEPS - 1, 99])
+def test_pieces_in_motion_leave_no_transition_out_and_know_how_fast_they_begin(steps):
+    sequences = Sequences.of(UNEVEN)
+    pieces = sequences.cut_in_motion(steps)
+    seen = {
+        (*states[k], *states[k + 1])
+        for states, there in zip(pieces["states"], pieces["there"], strict=True)
+        for k in range(len(there) - 1)
+        if there[k + 1]
+    }
+    shown = [pair for each in UNEVEN for pair in zip(each.states, each.states[1:], strict=False)]
+    assert seen == {(*before, *after) for before, after in shown}
+    assert pieces["begins"].sum() == len(UNEVEN)
+    changes = {tuple(change) for each in UNEVEN for change in np.diff(each.states, axis=0)}
+    joints = len(sequences.layout.robot)
+    known = {change[:joints] for change in changes} | {(0.0,) * joints}
+    assert {tuple(change) for change in pieces["change"]} <= known
+
+
 def test_standard_units_come_from_what_is_learned_alone():
     many = demonstrations(MOTIONS["rotation"], 20)
     far = demonstrations(1.3 * MOTIONS["rotation"], 5)
