@@ -7,11 +7,15 @@ generators around or draw in a certain order.
 """
 
 import hashlib
+from dataclasses import fields, is_dataclass, replace
 from operator import index
+from typing import Any, TypeVar
 
 import numpy as np
 
 from kodex.errors import InputError
+
+Settings = TypeVar("Settings")
 
 
 def generator(seed: int, *path: str | int) -> np.random.Generator:
@@ -22,6 +26,18 @@ def generator(seed: int, *path: str | int) -> np.random.Generator:
     digest = hashlib.sha256(name.encode()).digest()
     words = np.frombuffer(digest, dtype="<u4").tolist()
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, *words])))
+
+
+def with_seed(settings: Settings, seed: int) -> Settings:
+    """Return the dataclass `settings` with `seed` for every seed in it, however deep."""
+    changed: dict[str, Any] = {}
+    for field in fields(settings):  # type: ignore[arg-type]
+        value = getattr(settings, field.name)
+        if field.name == "seed":
+            changed["seed"] = seed
+        elif is_dataclass(value) and not isinstance(value, type):
+            changed[field.name] = with_seed(value, seed)
+    return replace(settings, **changed)  # type: ignore[type-var]
 
 
 def _word(part: str | int) -> str:

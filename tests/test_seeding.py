@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kodex.errors import InputError
-from kodex.seeding import generator
+from kodex.seeding import generator, with_seed
 
 PATHS = st.lists(st.text(":/ab1") | st.integers(0, 20), max_size=3).map(tuple)
 
@@ -69,3 +70,25 @@ def test_seeds_below_zero_and_names_that_are_no_words_are_refused():
         generator(-1)
     with pytest.raises(TypeError):
         generator(0, 0.5)
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """Settings with a seed."""
+
+    size: int = 3
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Branch:
+    """Settings that hold others."""
+
+    left: Leaf = Leaf()
+    right: Leaf | None = None
+    name: str = "branch"
+
+
+def test_every_seed_of_settings_is_replaced_and_nothing_else():
+    assert with_seed(Branch(Leaf(5), Leaf()), 7) == Branch(Leaf(5, 7), Leaf(3, 7))
+    assert with_seed(Branch(), 7) == Branch(Leaf(3, 7), None)

@@ -1,18 +1,24 @@
-"""`kodex fit`: demonstrations in, a policy out."""
+"""`kodex fit`: demonstrations in, a policy out; or all methods, some seeds each."""
 
 import shutil
 import sys
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
+
+if TYPE_CHECKING:
+    from kodex.demonstrations import TrajectorySet
+    from kodex.policies.recipes import Recipe
 
 
 def fit(
     demonstrations: Annotated[Path, tyro.conf.Positional],
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])],
     recipe: Annotated[str, tyro.conf.arg(aliases=["--method"])] = "default",
+    seed: int = 0,
+    seeds: int = 1,
     training: int | None = None,
     validation: int | None = None,
     lifting: str | None = None,
@@ -22,13 +28,16 @@ def fit(
     """Learn a policy from a file of demonstrations.
 
     The training of a baseline, which can take minutes, keeps its state in OUTPUT.unfinished from
-    time to time; the same command goes on from there.
+    time to time; the same command goes on from there. With --method all, or several seeds, each
+    policy goes to a folder of its own, OUTPUT/METHOD/seed-N, and what is there already is kept.
 
     Args:
         demonstrations: the file, such as kodex collect writes
         output: the folder to write: config.json and model.safetensors
         recipe: how to learn: default is the best in closed form, paper is the paper to the letter;
-            nn, lstm, ndp, ngf, ngf-time and bc are the baselines (needs torch)
+            nn, lstm, ndp, ngf, ngf-time and bc are the baselines (needs torch); all is all of them
+        seed: of whatever is random in the method
+        seeds: learn with so many seeds, from --seed on
         training: learn from the first so many; else from all but the last fifth
         validation: choose by the last so many; else by the last fifth
         lifting: other observables than the recipe's, such as set2, fourier, radial (open loop)
@@ -38,20 +47,26 @@ def fit(
     """
     from kodex.demonstrations import read
     from kodex.errors import InputError
-    from kodex.experiments.provenance import provenance
     from kodex.experiments.state_only import tracked_by_pd
-    from kodex.koopman import too_little_data
-    from kodex.policies import fit as fit_policy
-    from kodex.policies import save
+    from kodex.policies.learners import check_installed
+    from kodex.policies.recipes import COMPARED
     from kodex.policies.recipes import recipe as recipe_named
 
-    if output.exists() and not replace:
+    if seeds < 1:
+        raise InputError(f"--seeds must be 1 or more; found {seeds}")
+    single = recipe != "all" and seeds == 1
+    if single and output.exists() and not replace:
         raise InputError(f"{output} exists already; choose another --output, or add --replace")
     everything = read(demonstrations)
     if controller == "pd":
-        chosen = tracked_by_pd(everything).changed(lifting=lifting)
+        recipes = [tracked_by_pd(everything).changed(lifting=lifting)]
     else:
-        chosen = recipe_named(recipe).changed(lifting=lifting, controller=controller)
+        names = COMPARED if recipe == "all" else (recipe,)
+        recipes = [
+            recipe_named(name).changed(lifting=lifting, controller=controller) for name in names
+        ]
+    for each in recipes:
+        check_installed(each.learner)
     if validation is None:
         validation = len(everything) // 5
     if training is None:
@@ -59,18 +74,53 @@ def fit(
     learned_from, _, chosen_by = everything.split(
         training, max(0, len(everything) - training - validation), validation
     )
+    for number in range(seed, seed + seeds):
+        for each in recipes:
+            place = output if single else output / each.name / f"seed-{number}"
+            _fit_one(each.seeded(number), learned_from, chosen_by, place, replace=replace)
+
+
+def _fit_one(
+    recipe: "Recipe",
+    learned_from: "TrajectorySet",
+    chosen_by: "TrajectorySet",
+    output: Path,
+    *,
+    replace: bool,
+) -> None:
+    """Learn one policy and write it to `output`, unless it is there already."""
+    from kodex.errors import InputError
+    from kodex.experiments.learned_with import digest_of, settings_of, was_learned_with
+    from kodex.experiments.provenance import provenance
+    from kodex.koopman import too_little_data
+    from kodex.policies import fit as fit_policy
+    from kodex.policies import save
+    from kodex.policies.learners import task_of
+
+    said = {
+        "recipe": recipe.name,
+        "settings": settings_of(recipe.learner, task_of(learned_from[0])),
+        "demonstrations": digest_of(learned_from, chosen_by),
+    }
+    if output.exists() and not replace:
+        if not was_learned_with(output, said):
+            raise InputError(
+                f"{output} was learned from other demonstrations or with other settings; "
+                "choose another --output, or add --replace"
+            )
+        print(f"{output} is there already")
+        return
     unfinished = output.with_name(f"{output.name}.unfinished")
     began = time.perf_counter()
-    policy = fit_policy(
-        learned_from, chosen_by if validation else None, recipe=chosen, checkpoint=unfinished
-    )
+    policy = fit_policy(learned_from, chosen_by or None, recipe=recipe, checkpoint=unfinished)
     seconds = time.perf_counter() - began
     record = getattr(getattr(policy, "dynamics", None), "record", None)
     for sentence in [] if record is None else too_little_data(record):
         print(f"note: {sentence}", file=sys.stderr)
-    save(policy, output, provenance=provenance({}) | {"recipe": chosen.name}, replace=replace)
+    save(policy, output, provenance=provenance({}) | said, replace=replace)
     shutil.rmtree(unfinished, ignore_errors=True)
     print(
-        f"learned from {training} demonstrations, chose by {validation}, "
-        f"in {seconds:.2f} s (recipe {chosen.name}) -> {output}"
+        f"learned from {len(learned_from)} demonstrations, chose by {len(chosen_by)}, "
+        f"in {seconds:.2f} s (recipe {recipe.name}) -> {output}",
+        flush=True,
     )

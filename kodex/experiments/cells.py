@@ -21,6 +21,7 @@ from kodex import demonstrations as files
 from kodex.demonstrations import TrajectorySet
 from kodex.errors import InputError
 from kodex.evaluation import Results, Score, score, write_results
+from kodex.experiments.learned_with import settings_of, was_learned_with
 from kodex.experiments.provenance import provenance
 from kodex.experts import collect, expert
 from kodex.interfaces import Policy
@@ -80,6 +81,21 @@ class Cell:
     def place(self) -> Path:
         """Where its results are, in the study's folder."""
         return Path(self.task) / self.row / f"seed-{self.seed}"
+
+    @property
+    def learned_with(self) -> dict[str, str]:
+        """What its policy says of itself."""
+        learned = "expert" if self.learner is None else settings_of(self.learner, self.task)
+        return {"recipe": self.row, "settings": learned}
+
+    def check_settings(self, folder: Path) -> None:
+        """Refuse what is there if it was learned with other settings."""
+        policy = folder / self.place / "policy"
+        if policy.exists() and not was_learned_with(policy, self.learned_with):
+            raise InputError(
+                f"{policy.parent} was learned with other settings: remove that folder to learn it "
+                "again, or choose another --out"
+            )
 
     def open_in(self, folder: Path) -> tuple[Condition, ...]:
         """Return the conditions that are not judged yet."""
@@ -166,7 +182,7 @@ def _learned(cell: Cell, folder: Path) -> tuple[LearnedPolicy | None, dict[str, 
     began = time.perf_counter()
     policy = learn(learner, training, rest, checkpoint)
     seconds = time.perf_counter() - began
-    save(policy, place / "policy", provenance=provenance({}) | {"recipe": cell.row}, replace=True)
+    save(policy, place / "policy", provenance=provenance({}) | cell.learned_with, replace=True)
     learned = {
         "learn after resuming" if resumed else "learn": seconds,
         "action": 1e-6 * microseconds_an_action(policy, rest),

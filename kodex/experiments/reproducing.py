@@ -3,14 +3,14 @@
 import json
 import multiprocessing
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
 from kodex.errors import InputError
-from kodex.experiments.cells import Condition, Data, prepare, run_cell
+from kodex.experiments.cells import Cell, Condition, Data, prepare, run_cell
 from kodex.experiments.studies import Options, Study
 from kodex.experiments.study_table import write_pictures, write_table
 from kodex.policies.learners import check_installed
@@ -40,12 +40,24 @@ def reproduce(
             check_installed(cell.learner)
     conditions = cells[0].conditions
     _claim(folder, study, options.data, conditions)
-    prepare(options.tasks, options.data, conditions, folder)
-    todo = [cell for cell in cells if cell.open_in(folder)]
-    say(f"{len(cells)} cells, {len(cells) - len(todo)} of them done already")
+    with _alone_in(folder):
+        for cell in cells:
+            cell.check_settings(folder)
+        prepare(options.tasks, options.data, conditions, folder)
+        todo = [cell for cell in cells if cell.open_in(folder)]
+        say(f"{len(cells)} cells, {len(cells) - len(todo)} of them done already")
+        for cell in _worked_off(todo, study.name, folder, workers):
+            say(f"done: {cell.place}")
+            write_table(cells, folder)
+        write_pictures(cells, folder)
+        return write_table(cells, folder)
+
+
+def _worked_off(todo: Sequence[Cell], name: str, folder: Path, workers: int) -> Iterator[Cell]:
+    """Run `todo` on some workers; yield each cell when it is done."""
     with (
         _one_thread(),
-        progress_bar(f"study {study.name}", len(todo), wanted=True) as advance,
+        progress_bar(f"study {name}", len(todo), wanted=True) as advance,
         ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool,
     ):
         running = {pool.submit(run_cell, cell, folder): cell for cell in todo}
@@ -53,13 +65,10 @@ def reproduce(
             for done in as_completed(running):
                 done.result()
                 advance(1)
-                say(f"done: {running[done].place}")
-                write_table(cells, folder)
+                yield running[done]
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-    write_pictures(cells, folder)
-    return write_table(cells, folder)
 
 
 def _claim(folder: Path, study: Study, data: Data, conditions: tuple[Condition, ...]) -> None:
@@ -80,6 +89,24 @@ def _claim(folder: Path, study: Study, data: Data, conditions: tuple[Condition, 
     folder.mkdir(parents=True, exist_ok=True)
     with new_file(path) as fresh:
         fresh.write_text(json.dumps(wanted, indent=2) + "\n", encoding="utf-8")
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Keep other processes' studies out of `folder`; a process that dies lets go of it."""
+    try:
+        import fcntl
+    except ImportError:  # there is none on Windows: two studies may then do the same work twice
+        yield
+        return
+    with (folder / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError(
+                f"another kodex reproduce works in {folder}: wait for it, or choose another --out"
+            ) from None
+        yield
 
 
 @contextmanager

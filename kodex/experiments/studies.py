@@ -1,13 +1,11 @@
 """The written-out table of studies: what `kodex reproduce` can do again, each by one command."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kodex.baselines import METHODS
-from kodex.controllers import InverseMlpLearner
 from kodex.errors import InputError
 from kodex.experiments.cells import Cell, Condition, Data
-from kodex.koopman import KoopmanLearner
 from kodex.lifting import FourierLearner, MonomialsLearner, StandardisedLearner
 from kodex.lookup import look_up
 from kodex.policies.learners import (
@@ -17,6 +15,7 @@ from kodex.policies.learners import (
     TrackingLearner,
 )
 from kodex.policies.recipes import recipe
+from kodex.seeding import with_seed
 from kodex.tasks import TASKS
 
 VARIATIONS = ("heavy-object", "light-object", "light-hand", "heavy-hand")
@@ -44,7 +43,7 @@ class Row:
     """One line of a study's table."""
 
     name: str
-    learner: Callable[[int], PolicyLearner] | None  # of a seed; None: the expert
+    learner: PolicyLearner | None  # None: the expert
     is_random: bool = True  # False: every seed gives the same, so one is enough
     training: int | None = None  # demonstrations; None: all that are there to learn from
 
@@ -69,7 +68,7 @@ class Study:
                 task,
                 row.name,
                 seed,
-                None if row.learner is None else row.learner(seed),
+                None if row.learner is None else with_seed(row.learner, seed),
                 conditions=tuple(
                     each for each in conditions if seed == 0 or not each.first_seed_only
                 ),
@@ -95,61 +94,19 @@ def _training(row: Row, data: Data) -> int:
     return row.training or data.training
 
 
-def lifted(seed: int, *, scale: float | None = None) -> LiftedLearner:
-    """Return the default recipe with another draw of its waves, and perhaps of another scale."""
+def _lifted(*, scale: float) -> LiftedLearner:
+    """Return the default recipe with waves of another scale."""
     lifting = LiftedLearner().lifting
     assert isinstance(lifting, StandardisedLearner)
     assert isinstance(lifting.inner, FourierLearner)
-    waves = replace(lifting.inner, seed=seed, scale=scale or lifting.inner.scale)
-    return LiftedLearner(replace(lifting, inner=waves))
+    return LiftedLearner(replace(lifting, inner=replace(lifting.inner, scale=scale)))
 
 
-def _set3(seed: int) -> TrackingLearner:
-    return TrackingLearner()
-
-
-def _set3_told(seed: int) -> TrackingLearner:
-    return TrackingLearner(be_told=True)
-
-
-def _observer(seed: int) -> PolicyLearner:
-    return recipe("observer").learner
-
-
-def _paper(seed: int) -> TrackingLearner:
-    return TrackingLearner(KoopmanLearner(), InverseMlpLearner(seed=seed))
-
-
-def _baseline(name: str, setting: str = "fair") -> Callable[[int], BaselinePolicyLearner]:
-    return lambda seed: BaselinePolicyLearner(name, setting, seed)
-
-
-def _with(
-    *, be_told: bool = True, remember_start: bool = True, draw_again: bool = True
-) -> Callable[[int], LiftedLearner]:
-    return lambda seed: replace(
-        lifted(seed), be_told=be_told, remember_start=remember_start, draw_again=draw_again
-    )
-
-
-def _linear(seed: int) -> LiftedLearner:
-    return replace(
-        lifted(seed), lifting=StandardisedLearner(MonomialsLearner(1, constant=True), clip=6.0)
-    )
-
-
-def _small_ridge(seed: int) -> LiftedLearner:
-    return replace(lifted(seed), ridges=(1e-5,))
-
-
-def _short_waves(seed: int) -> LiftedLearner:
-    return lifted(seed, scale=1.0)
-
-
+LINEAR = StandardisedLearner(MonomialsLearner(1, constant=True), clip=6.0)
 EXPERT = Row("expert", None, is_random=False)
-DEFAULT = Row("default", lifted)
-SET3 = Row("set3", _set3, is_random=False)
-PAPER = Row("paper", _paper)
+DEFAULT = Row("default", LiftedLearner())
+SET3 = Row("set3", TrackingLearner(), is_random=False)
+PAPER = Row("paper", recipe("paper").learner)
 IN = Condition("in")
 OUT = Condition("out", instances=250, first_seed_only=True)
 
@@ -159,13 +116,19 @@ STUDIES: Mapping[str, Study] = {
         Study(
             "methods",
             "the default recipe, the paper's, and every baseline in its fair setting",
-            (EXPERT, DEFAULT, SET3, PAPER, *(Row(name, _baseline(name)) for name in METHODS)),
+            (
+                EXPERT,
+                DEFAULT,
+                SET3,
+                PAPER,
+                *(Row(name, BaselinePolicyLearner(name)) for name in METHODS),
+            ),
             (IN, OUT),
         ),
         Study(
             "paper-baselines",
             "the baselines as the paper describes them; NGF takes hours",
-            tuple(Row(f"{name}-paper", _baseline(name, "paper")) for name in METHODS),
+            tuple(Row(f"{name}-paper", BaselinePolicyLearner(name, "paper")) for name in METHODS),
             (IN, OUT),
         ),
         Study(
@@ -174,16 +137,16 @@ STUDIES: Mapping[str, Study] = {
             (
                 EXPERT,
                 DEFAULT,
-                Row("not-told", _with(be_told=False)),
-                Row("no-memory", _with(remember_start=False)),
-                Row("neither", _with(remember_start=False, be_told=False)),
-                Row("drawn-once", _with(draw_again=False)),
-                Row("small-ridge", _small_ridge),
-                Row("short-waves", _short_waves),
-                Row("no-waves", _linear, is_random=False),
+                Row("not-told", LiftedLearner(be_told=False)),
+                Row("no-memory", LiftedLearner(remember_start=False)),
+                Row("neither", LiftedLearner(remember_start=False, be_told=False)),
+                Row("drawn-once", LiftedLearner(draw_again=False)),
+                Row("small-ridge", LiftedLearner(ridges=(1e-5,))),
+                Row("short-waves", _lifted(scale=1.0)),
+                Row("no-waves", LiftedLearner(LINEAR), is_random=False),
                 SET3,
-                Row("set3-told", _set3_told, is_random=False),
-                Row("observer", _observer, is_random=False),
+                Row("set3-told", TrackingLearner(be_told=True), is_random=False),
+                Row("observer", recipe("observer").learner),
             ),
             (IN, OUT),
         ),
@@ -197,9 +160,9 @@ STUDIES: Mapping[str, Study] = {
             "few",
             "fewer demonstrations: the default recipe beside the paper's",
             tuple(
-                Row(f"{name}-{count}", learner, is_random, count)
+                replace(row, name=f"{row.name}-{count}", training=count)
                 for count in (10, 25, 50, 100, 200)
-                for name, learner, is_random in (("default", lifted, True), ("set3", _set3, False))
+                for row in (DEFAULT, SET3)
             ),
             (IN,),
         ),

@@ -16,6 +16,7 @@ from kodex.policies.learners import (
     PolicyLearner,
     TrackingLearner,
 )
+from kodex.seeding import with_seed
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,10 @@ class Recipe:
     name: str
     sentence: str
     learner: PolicyLearner
+
+    def seeded(self, seed: int) -> "Recipe":
+        """Return the recipe with `seed` for whatever is random in it."""
+        return replace(self, learner=with_seed(self.learner, seed))
 
     def changed(self, *, lifting: str | None = None, controller: str | None = None) -> "Recipe":
         """Return the recipe with another lifting or controller, and a name that says so."""
@@ -109,6 +114,9 @@ RECIPES: Mapping[str, Recipe] = {
         )
     },
 }
+
+# what a comparison of all methods has, beside the expert
+COMPARED = ("default", "set3", "paper", *SENTENCES)
 
 
 def recipe(name: str) -> Recipe:

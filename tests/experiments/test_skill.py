@@ -1,6 +1,7 @@
 """The main job, from demonstrations to the report, and the verbs that do its parts."""
 
 import json
+import shutil
 import sys
 from dataclasses import replace
 
@@ -12,7 +13,7 @@ from kodex.demonstrations import read, write
 from kodex.errors import MissingFeatureError
 from kodex.evaluation import read_results
 from kodex.experiments.skill import SkillStudy
-from kodex.policies import LiftedPolicy, TrackingPolicy, load, save
+from kodex.policies import LiftedPolicy, TrackingPolicy, load, recipes, save
 from kodex.policies.recipes import recipe
 from kodex.storage import read_header
 from kodex.tasks import task
@@ -184,6 +185,38 @@ def test_a_policy_that_is_there_is_kept_before_anything_is_learned(run_folder, t
     said_by(capsys, words, code=0)
     assert "add --replace" in said_by(capsys, words, code=2)
     said_by(capsys, [*words, "--replace"], code=0)
+
+
+def test_all_methods_and_seeds_are_learned_once_each_and_lost_ones_again(
+    run_folder, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setattr(recipes, "COMPARED", ("default", "set3"))
+    words = ["fit", run_folder / "demonstrations.h5", "--method", "all", "--seeds", "2"]
+    words += ["-o", tmp_path]
+    said_by(capsys, words, code=0)
+    places = sorted(path.parent for path in tmp_path.glob("*/*/config.json"))
+    assert [str(place.relative_to(tmp_path)) for place in places] == [
+        "default/seed-0",
+        "default/seed-1",
+        "set3/seed-0",
+        "set3/seed-1",
+    ]
+    first, second = (load(place).outputs for place in places[:2])
+    assert np.abs(first - second).max() > 0.0
+    shutil.rmtree(places[1])
+    said = said_by(capsys, words, code=0)
+    assert said.count("is there already") == 3
+    np.testing.assert_array_equal(load(places[1]).outputs, second)
+
+
+def test_policies_of_other_demonstrations_are_not_taken_for_these(
+    run_folder, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setattr(recipes, "COMPARED", ("set3",))
+    words = ["fit", run_folder / "demonstrations.h5", "--method", "all", "-o", tmp_path]
+    said_by(capsys, words, code=0)
+    fewer = [*words, "--training", "10"]
+    assert "other demonstrations or with other settings" in said_by(capsys, fewer, code=2)
 
 
 def test_a_baseline_that_was_interrupted_goes_on_and_ends_the_same(run_folder, tmp_path, capsys):

@@ -1,14 +1,19 @@
 """Studies: every method on the same starts, whatever the workers, and nothing twice."""
 
+from dataclasses import replace
+
 import pytest
 
 from kodex.cli import main
 from kodex.errors import InputError
 from kodex.evaluation import read_results
 from kodex.experiments.cells import Data
+from kodex.experiments.learned_with import settings_of
 from kodex.experiments.reproducing import reproduce
 from kodex.experiments.studies import STUDIES, Options, study_named
 from kodex.policies.learners import LiftedLearner
+from kodex.policies.recipes import RECIPES
+from kodex.seeding import with_seed
 
 SMALL = Options(
     tasks=("door",), methods=("expert", "default", "set3"), seeds=2, instances=5, data=Data(12, 4)
@@ -78,6 +83,38 @@ def test_a_folder_of_other_starts_is_refused(study_folder, capsys):
     words = ["reproduce", "methods", "--out", str(study_folder), "--instances", "6"]
     assert main(words) == 2
     assert "choose another --out" in capsys.readouterr().err
+
+
+def test_a_cell_that_was_learned_with_other_settings_is_refused(study_folder):
+    study = study_named("methods")
+    changed = tuple(
+        replace(row, learner=LiftedLearner(be_told=False)) if row.name == "default" else row
+        for row in study.rows
+    )
+    with pytest.raises(InputError, match=r"default/seed-0 was learned with other settings"):
+        reproduce(replace(study, rows=changed), SMALL, study_folder, workers=1, say=print)
+
+
+def test_a_folder_that_another_process_works_in_is_refused(study_folder):
+    fcntl = pytest.importorskip("fcntl")
+    with (study_folder / ".lock").open("w") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        with pytest.raises(InputError, match="another kodex reproduce works in"):
+            reproduce(study_named("methods"), SMALL, study_folder, workers=1, say=print)
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_what_is_called_random_differs_with_the_seed(name):
+    for row in STUDIES[name].rows:
+        if row.is_random:
+            assert with_seed(row.learner, 0) != with_seed(row.learner, 1)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_the_settings_of_every_recipe_are_written_out_without_addresses(name):
+    learner = RECIPES[name].learner
+    assert " at 0x" not in settings_of(learner, "door")
+    assert settings_of(learner, "door") == settings_of(with_seed(learner, 0), "door")
 
 
 @pytest.mark.parametrize("name", STUDIES)
