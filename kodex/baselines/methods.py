@@ -17,6 +17,7 @@ from kodex.baselines.ndp import NdpLearner
 from kodex.baselines.ngf import NgfLearner, WarmUp
 from kodex.baselines.ngf_time import NgfTimeLearner
 from kodex.baselines.nn import NnLearner
+from kodex.baselines.sizes import Size
 from kodex.interfaces import Policy, ReferenceDynamics
 from kodex.lookup import look_up
 from kodex.networks.descent import Descent
@@ -43,18 +44,18 @@ class BaselineLearner(Protocol):
         """
 
 
-# (name of the task or None, seed, whether to show a bar) -> learner
-Making = Callable[[str | None, int, bool], BaselineLearner]
+# (size of the networks, seed, whether to show a bar) -> learner
+Making = Callable[[Size, int, bool], BaselineLearner]
 
 
-def _nn_paper(task: str | None, seed: int, show: bool) -> NnLearner:
-    hidden = sizes.NN[sizes.chosen("nn", task)]
+def _nn_paper(size: Size, seed: int, show: bool) -> NnLearner:
+    hidden = sizes.NN[size]
     return NnLearner(hidden=hidden, seed=seed, show_progress=show)
 
 
-def _nn_fair(task: str | None, seed: int, show: bool) -> NnLearner:
+def _nn_fair(size: Size, seed: int, show: bool) -> NnLearner:
     return NnLearner(
-        hidden=sizes.NN[sizes.chosen("nn", task)],
+        hidden=sizes.NN[size],
         descent=Descent(epochs=300, batch_size=64, annealed=True, patience=60, clip=1.0),
         unroll=20,
         standardise=True,
@@ -63,16 +64,16 @@ def _nn_fair(task: str | None, seed: int, show: bool) -> NnLearner:
     )
 
 
-def _lstm_paper(task: str | None, seed: int, show: bool) -> LstmLearner:
-    size = sizes.LSTM[sizes.chosen("lstm", task)]
-    return LstmLearner(inputs=size.inputs, hidden=size.hidden, seed=seed, show_progress=show)
+def _lstm_paper(size: Size, seed: int, show: bool) -> LstmLearner:
+    found = sizes.LSTM[size]
+    return LstmLearner(inputs=found.inputs, hidden=found.hidden, seed=seed, show_progress=show)
 
 
-def _lstm_fair(task: str | None, seed: int, show: bool) -> LstmLearner:
-    size = sizes.LSTM[sizes.chosen("lstm", task)]
+def _lstm_fair(size: Size, seed: int, show: bool) -> LstmLearner:
+    found = sizes.LSTM[size]
     return LstmLearner(
-        inputs=size.inputs,
-        hidden=size.hidden,
+        inputs=found.inputs,
+        hidden=found.hidden,
         descent=Descent(100, 16, learning_rate=5e-3, annealed=True, patience=25, clip=1.0),
         teacher_forcing=False,
         standardise=True,
@@ -81,16 +82,16 @@ def _lstm_fair(task: str | None, seed: int, show: bool) -> LstmLearner:
     )
 
 
-def _ndp_paper(task: str | None, seed: int, show: bool) -> NdpLearner:
-    size = sizes.NDP[sizes.chosen("ndp", task)]
-    return NdpLearner(hidden=size.hidden, dmp=Dmp(size.bumps), seed=seed, show_progress=show)
+def _ndp_paper(size: Size, seed: int, show: bool) -> NdpLearner:
+    found = sizes.NDP[size]
+    return NdpLearner(hidden=found.hidden, dmp=Dmp(found.bumps), seed=seed, show_progress=show)
 
 
-def _ndp_fair(task: str | None, seed: int, show: bool) -> NdpLearner:
-    size = sizes.NDP[sizes.chosen("ndp", task)]
+def _ndp_fair(size: Size, seed: int, show: bool) -> NdpLearner:
+    found = sizes.NDP[size]
     return NdpLearner(
-        hidden=size.hidden,
-        dmp=Dmp(size.bumps, velocity=0.0),
+        hidden=found.hidden,
+        dmp=Dmp(found.bumps, velocity=0.0),
         duration=1.0,
         goal_gain=1.0,
         weight_gain=100.0,
@@ -101,14 +102,14 @@ def _ndp_fair(task: str | None, seed: int, show: bool) -> NdpLearner:
     )
 
 
-def _ngf_paper(task: str | None, seed: int, show: bool) -> NgfLearner:
-    hidden = sizes.NGF[sizes.chosen("ngf", task)].hidden
+def _ngf_paper(size: Size, seed: int, show: bool) -> NgfLearner:
+    hidden = sizes.NGF[size].hidden
     return NgfLearner(hidden=hidden, seed=seed, show_progress=show)
 
 
-def _ngf_fair(task: str | None, seed: int, show: bool) -> NgfLearner:
+def _ngf_fair(size: Size, seed: int, show: bool) -> NgfLearner:
     return NgfLearner(
-        hidden=sizes.NGF[sizes.chosen("ngf", task)].hidden,
+        hidden=sizes.NGF[size].hidden,
         activation="smooth",
         normalised=False,
         deviation=None,
@@ -129,16 +130,16 @@ def _ngf_fair(task: str | None, seed: int, show: bool) -> NgfLearner:
     )
 
 
-def _ngf_time_paper(task: str | None, seed: int, show: bool) -> NgfTimeLearner:
-    size = sizes.NGF[sizes.chosen("ngf", task)]
-    return NgfTimeLearner(width=size.width, hidden=size.hidden, seed=seed, show_progress=show)
+def _ngf_time_paper(size: Size, seed: int, show: bool) -> NgfTimeLearner:
+    found = sizes.NGF[size]
+    return NgfTimeLearner(width=found.width, hidden=found.hidden, seed=seed, show_progress=show)
 
 
-def _ngf_time_fair(task: str | None, seed: int, show: bool) -> NgfTimeLearner:
-    size = sizes.NGF[sizes.chosen("ngf", task)]
+def _ngf_time_fair(size: Size, seed: int, show: bool) -> NgfTimeLearner:
+    found = sizes.NGF[size]
     return NgfTimeLearner(
-        width=size.width,
-        hidden=size.hidden,
+        width=found.width,
+        hidden=found.hidden,
         period=0.1,
         damping_sign=-1,
         descent=Descent(epochs=60, batch_size=16, annealed=True, patience=20, clip=1.0),
@@ -148,11 +149,11 @@ def _ngf_time_fair(task: str | None, seed: int, show: bool) -> NgfTimeLearner:
     )
 
 
-def _bc_paper(task: str | None, seed: int, show: bool) -> CloningLearner:
+def _bc_paper(size: Size, seed: int, show: bool) -> CloningLearner:
     return CloningLearner(seed=seed, show_progress=show)
 
 
-def _bc_fair(task: str | None, seed: int, show: bool) -> CloningLearner:
+def _bc_fair(size: Size, seed: int, show: bool) -> CloningLearner:
     return CloningLearner(
         descent=Descent(epochs=300, batch_size=128, annealed=True, patience=60),
         standardise=True,
@@ -185,9 +186,11 @@ def method(
     setting: str = "fair",
     task_name: str | None = None,
     *,
+    size: Size | None = None,
     seed: int = 0,
     show_progress: bool = True,
 ) -> BaselineLearner:
-    """Return the learner of the baseline `name`, sized as the paper sized it for `task_name`."""
+    """Return the learner of the baseline `name`, by default as the paper sized it for the task."""
     settings = look_up(name, METHODS, "baselines")
-    return look_up(setting, settings, "settings")(task_name, seed, show_progress)
+    sized = look_up(size or sizes.chosen(name, task_name), sizes.SIZES, "sizes")
+    return look_up(setting, settings, "settings")(sized, seed, show_progress)

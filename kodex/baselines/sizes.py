@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Size = Literal["small", "median", "large"]
+SIZES: Mapping[str, Size] = {"small": "small", "median": "median", "large": "large"}
 
 
 @dataclass(frozen=True)
@@ -79,8 +80,9 @@ CHOSEN: Mapping[str, Mapping[str, Size]] = {
         "reorientation": "large",
     },
 }
+SHARED: Mapping[str, str] = {"ngf-time": "ngf"}  # sized alike
 
 
 def chosen(method: str, task: str | None) -> Size:
     """Return the size of `method` for `task`; median for a task that the paper does not have."""
-    return CHOSEN[method].get(task or "", "median")
+    return CHOSEN.get(SHARED.get(method, method), {}).get(task or "", "median")

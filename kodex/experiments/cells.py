@@ -23,6 +23,7 @@ from kodex.errors import InputError
 from kodex.evaluation import Results, Score, score, write_results
 from kodex.experiments.learned_with import settings_of, was_learned_with
 from kodex.experiments.provenance import provenance
+from kodex.experiments.relearning import with_relearned_controller
 from kodex.experts import collect, expert
 from kodex.interfaces import Policy
 from kodex.policies import load, save
@@ -45,11 +46,12 @@ class Condition:
     instances: int = 500
     seed: int = 7  # of the starts
     first_seed_only: bool = False  # of the learner: what is measured once beside what is repeated
+    relearned: bool = False  # whether the tracking controller is learned again in that world
 
     @property
     def name(self) -> str:
         """A name for its file."""
-        return self.variation or self.distribution
+        return (self.variation or self.distribution) + ("-relearned" if self.relearned else "")
 
 
 @dataclass(frozen=True)
@@ -116,8 +118,12 @@ def run_cell(cell: Cell, folder: Path) -> None:
     policy, learned = _learned(cell, folder)
     for condition in left:
         task = task_named(cell.task, condition.variation)
+        acting = policy
+        if condition.relearned and policy is not None and cell.learner is not None:
+            episodes = files.read(_episodes_to_relearn(folder, cell.task, condition))
+            acting = with_relearned_controller(policy, cell.learner, episodes)
         began = time.perf_counter()
-        found = _judged(task, policy, condition, folder)
+        found = _judged(task, acting, condition, folder)
         results = Results(
             task=cell.task,
             recipe=cell.row,
@@ -145,12 +151,15 @@ def prepare(
             wanted = collect(task, count, seed=data.seed, show_progress=True)
             files.write(place / "demonstrations.h5", wanted)
         for condition in conditions:
+            world = task_named(name, condition.variation)
             path = _masters(folder, name, condition)
             if not path.exists():
                 with files.Writer(path, task.layout) as writer:
-                    world = task_named(name, condition.variation)
                     for batch in _episodes(world, expert(name), condition, threads=0):
                         writer.extend(batch)
+            path = _episodes_to_relearn(folder, name, condition)
+            if condition.relearned and not path.exists():
+                files.write(path, collect(world, data.training, seed=data.seed, keep="all"))
 
 
 def microseconds_an_action(policy: Policy, demonstrations: Sequence[Trajectory]) -> float:
@@ -216,3 +225,7 @@ def _episodes(
 
 def _masters(folder: Path, task: str, condition: Condition) -> Path:
     return folder / task / f"expert-{condition.name}.h5"
+
+
+def _episodes_to_relearn(folder: Path, task: str, condition: Condition) -> Path:
+    return folder / task / f"demonstrations-{condition.name}.h5"

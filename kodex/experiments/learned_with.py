@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from kodex.baselines import method
 from kodex.policies.learners import BaselinePolicyLearner, PolicyLearner
 from kodex.storage import read_header
 from kodex.trajectory import Trajectory
@@ -19,8 +18,7 @@ from kodex.trajectory import Trajectory
 def settings_of(learner: PolicyLearner, task: str | None) -> str:
     """Return every setting that `learner` has for `task`; a baseline's are looked up."""
     if isinstance(learner, BaselinePolicyLearner):
-        found = method(learner.name, learner.setting, task, seed=learner.seed)
-        return f"{learner.setting}: {found!r}"
+        return f"{learner.setting}: {learner.learner_for(task)!r}"
     return repr(learner)
 
 

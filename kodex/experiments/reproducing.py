@@ -11,8 +11,10 @@ from pathlib import Path
 
 from kodex.errors import InputError
 from kodex.experiments.cells import Cell, Condition, Data, prepare, run_cell
+from kodex.experiments.spectra import write_spectra
 from kodex.experiments.studies import Options, Study
-from kodex.experiments.study_table import write_pictures, write_table
+from kodex.experiments.study_pictures import write_pictures
+from kodex.experiments.study_table import write_table
 from kodex.policies.learners import check_installed
 from kodex.progress_bar import progress_bar
 from kodex.storage import new_file
@@ -50,7 +52,8 @@ def reproduce(
             say(f"done: {cell.place}")
             write_table(cells, folder)
         write_pictures(cells, folder)
-        return write_table(cells, folder)
+        appendix = write_spectra(cells, folder) if study.with_spectra else ""
+        return write_table(cells, folder, appendix)
 
 
 def _worked_off(todo: Sequence[Cell], name: str, folder: Path, workers: int) -> Iterator[Cell]:

@@ -4,9 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kodex.baselines import METHODS
+from kodex.baselines.sizes import SIZES
 from kodex.errors import InputError
 from kodex.experiments.cells import Cell, Condition, Data
-from kodex.lifting import FourierLearner, MonomialsLearner, StandardisedLearner
+from kodex.koopman import KoopmanLearner
+from kodex.lifting import (
+    FourierLearner,
+    MonomialsLearner,
+    StandardisedLearner,
+    lifting_learner,
+)
 from kodex.lookup import look_up
 from kodex.policies.learners import (
     BaselinePolicyLearner,
@@ -19,6 +26,8 @@ from kodex.seeding import with_seed
 from kodex.tasks import TASKS
 
 VARIATIONS = ("heavy-object", "light-object", "light-hand", "heavy-hand")
+COUNTS = (10, 25, 50, 100, 150, 200)  # of demonstrations, as in the paper
+REFERENCES = ("nn", "lstm", "ndp", "ngf")  # the baselines that the paper sizes, and tracks
 
 
 @dataclass(frozen=True)
@@ -56,6 +65,7 @@ class Study:
     sentence: str
     rows: tuple[Row, ...]
     conditions: tuple[Condition, ...]
+    with_spectra: bool = False  # of the operators, beside the table
 
     def cells(self, options: Options) -> list[Cell]:
         """Return the cells, seed by seed, so that a study that stops early is a smaller study."""
@@ -107,8 +117,18 @@ EXPERT = Row("expert", None, is_random=False)
 DEFAULT = Row("default", LiftedLearner())
 SET3 = Row("set3", TrackingLearner(), is_random=False)
 PAPER = Row("paper", recipe("paper").learner)
+BASELINES = tuple(Row(name, BaselinePolicyLearner(name)) for name in METHODS)
 IN = Condition("in")
 OUT = Condition("out", instances=250, first_seed_only=True)
+VALIDATION_STARTS = 99991  # the seed of starts to choose by; nothing is reported on them
+
+
+def _with_fewer(*rows: Row) -> tuple[Row, ...]:
+    """Return `rows` once for every number of demonstrations."""
+    return tuple(
+        replace(row, name=f"{row.name}-{count}", training=count) for row in rows for count in COUNTS
+    )
+
 
 STUDIES: Mapping[str, Study] = {
     study.name: study
@@ -116,13 +136,7 @@ STUDIES: Mapping[str, Study] = {
         Study(
             "methods",
             "the default recipe, the paper's, and every baseline in its fair setting",
-            (
-                EXPERT,
-                DEFAULT,
-                SET3,
-                PAPER,
-                *(Row(name, BaselinePolicyLearner(name)) for name in METHODS),
-            ),
+            (EXPERT, DEFAULT, SET3, PAPER, *BASELINES),
             (IN, OUT),
         ),
         Study(
@@ -153,18 +167,46 @@ STUDIES: Mapping[str, Study] = {
         Study(
             "variations",
             "the paper's sixteen changed worlds, with what was learned in the unchanged one",
-            (EXPERT, DEFAULT, SET3, PAPER),
+            (EXPERT, DEFAULT, SET3, PAPER, *BASELINES),
             tuple(Condition("in", name, instances=200) for name in VARIATIONS),
+        ),
+        Study(
+            "relearned",
+            "the changed worlds, with a tracking controller learned again in each of them",
+            (EXPERT, SET3, PAPER, *(row for row in BASELINES if row.name in REFERENCES)),
+            tuple(Condition("in", name, instances=200, relearned=True) for name in VARIATIONS),
         ),
         Study(
             "few",
             "fewer demonstrations: the default recipe beside the paper's",
+            _with_fewer(DEFAULT, SET3),
+            (IN,),
+        ),
+        Study(
+            "few-baselines",
+            "fewer demonstrations: the baselines; hours",
+            _with_fewer(*(row for row in BASELINES if row.name in (*REFERENCES, "bc"))),
+            (IN,),
+        ),
+        Study(
+            "observables",
+            "the paper's four sets of observables, and the eigenvalues of their operators",
             tuple(
-                replace(row, name=f"{row.name}-{count}", training=count)
-                for count in (10, 25, 50, 100, 200)
-                for row in (DEFAULT, SET3)
+                Row(name, TrackingLearner(KoopmanLearner(lifting_learner(name))), is_random=False)
+                for name in ("set1", "set2", "set3", "set4")
             ),
             (IN,),
+            with_spectra=True,
+        ),
+        Study(
+            "sizes",
+            "three sizes of each baseline's networks, on starts for validation; hours",
+            tuple(
+                Row(f"{name}-{size}", BaselinePolicyLearner(name, size=size))
+                for name in REFERENCES
+                for size in SIZES.values()
+            ),
+            (Condition("in", instances=50, seed=VALIDATION_STARTS),),
         ),
     )
 }

@@ -8,7 +8,8 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from kodex.baselines import ClonedPolicy, method
+from kodex.baselines import BaselineLearner, ClonedPolicy, method
+from kodex.baselines.sizes import Size
 from kodex.controllers import InverseMlpLearner, RidgeControllerLearner
 from kodex.errors import InputError
 from kodex.interfaces import (
@@ -143,7 +144,7 @@ class LiftedLearner:
 
 @dataclass(frozen=True)
 class BaselinePolicyLearner:
-    """One of the paper's baselines, sized as the paper sized it for the task; torch trains it.
+    """One of the paper's baselines; torch trains it.
 
     Those that say where to go are tracked by the ridge controller, as the Koopman dynamics are. In
     the fair setting they know what the lifted policy knows of the start: what the first state hides
@@ -153,6 +154,7 @@ class BaselinePolicyLearner:
     name: str
     setting: str = "fair"  # or "paper"
     seed: int = 0
+    size: Size | None = None  # None: as the paper sized it for the task
 
     def fit(
         self,
@@ -168,6 +170,10 @@ class BaselinePolicyLearner:
         learn = partial(self._fit, checkpoint)
         return _reminded(self._starts(demonstrations), demonstrations, validation, learn)
 
+    def learner_for(self, task: str | None) -> BaselineLearner:
+        """Return the learner of the reference or of the clone, with all its settings."""
+        return method(self.name, self.setting, task, size=self.size, seed=self.seed)
+
     def _starts(self, demonstrations: Sequence[Trajectory]) -> StartMemory:
         if self.setting != "fair":
             return StartMemory(demonstrations[0].layout)
@@ -181,8 +187,7 @@ class BaselinePolicyLearner:
         validation: Sequence[Trajectory] | None,
     ) -> TrackingPolicy | ClonedPolicy:
         task = task_of(demonstrations[0])
-        learner = method(self.name, self.setting, task, seed=self.seed)
-        learned = learner.fit(demonstrations, validation, checkpoint=checkpoint)
+        learned = self.learner_for(task).fit(demonstrations, validation, checkpoint=checkpoint)
         if isinstance(learned, ClonedPolicy):
             return learned
         assert isinstance(learned, ReferenceDynamics)

@@ -79,6 +79,13 @@ def test_a_task_that_the_paper_does_not_have_gets_the_median_size():
     assert method("nn", "paper").hidden == (64, 128, 64)
 
 
+def test_a_size_that_is_said_goes_before_the_papers_choice():
+    assert method("nn", "fair", "door", size="small").hidden == (32, 64, 32)
+    assert method("ndp", "fair", "door", size="median").dmp.bumps == 20
+    with pytest.raises(InputError, match="sizes are small, median, large; found 'huge'"):
+        method("nn", size="huge")
+
+
 def test_the_seed_is_handed_on():
     assert [method(name, "fair", seed=7).seed for name in METHODS] == [7] * len(METHODS)
 

@@ -2,16 +2,21 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from kodex.cli import main
+from kodex.controllers import RidgeControllerLearner
+from kodex.demonstrations import read
 from kodex.errors import InputError
 from kodex.evaluation import read_results
 from kodex.experiments.cells import Data
 from kodex.experiments.learned_with import settings_of
+from kodex.experiments.relearning import with_relearned_controller
 from kodex.experiments.reproducing import reproduce
 from kodex.experiments.studies import STUDIES, Options, study_named
-from kodex.policies.learners import LiftedLearner
+from kodex.policies import load
+from kodex.policies.learners import LiftedLearner, TrackingLearner
 from kodex.policies.recipes import RECIPES
 from kodex.seeding import with_seed
 
@@ -101,6 +106,51 @@ def test_a_folder_that_another_process_works_in_is_refused(study_folder):
         fcntl.flock(other, fcntl.LOCK_EX)
         with pytest.raises(InputError, match="another kodex reproduce works in"):
             reproduce(study_named("methods"), SMALL, study_folder, workers=1, say=print)
+
+
+def run_small(study, folder, *methods):
+    options = replace(SMALL, methods=methods, seeds=1)
+    return reproduce(study, options, folder, workers=1, say=lambda line: None)
+
+
+def test_the_operators_of_the_papers_sets_have_their_sizes_and_eigenvalues(tmp_path):
+    table = run_small(study_named("observables"), tmp_path, "set1", "set2")
+    (first,) = [line for line in table.splitlines() if line.startswith("| `set1` | 70; ")]
+    dynamics = load(tmp_path / "door/set1/seed-0/policy").dynamics
+    largest = np.abs(np.linalg.eigvals(dynamics.matrix)).max()
+    assert first == f"| `set1` | 70; {largest:.5f} |"
+    assert "| `set2` | 469; " in table
+    assert (tmp_path / "door-set2-spectrum.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_fewer_demonstrations_are_learned_from_and_drawn_as_curves(tmp_path):
+    run_small(study_named("few"), tmp_path, "default-10", "set3-10")
+    results = read_results(tmp_path / "door/default-10/seed-0/in.json")
+    assert results["demonstrations"]["training"] == 10
+    assert (tmp_path / "door.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_relearned_controller_tracks_the_reference_of_the_unchanged_world(tmp_path):
+    study = study_named("relearned")
+    heavy_hand = replace(study, conditions=study.conditions[-1:])
+    run_small(heavy_hand, tmp_path, "set3")
+    found = read_results(tmp_path / "door/set3/seed-0/heavy-hand-relearned.json")
+    assert found["variation"] == "heavy-hand"
+    assert found["success"]["instances"] == 5
+    policy = load(tmp_path / "door/set3/seed-0/policy")
+    episodes = read(tmp_path / "door/demonstrations-heavy-hand-relearned.h5")
+    again = with_relearned_controller(policy, TrackingLearner(), episodes)
+    joints = np.zeros((1, 28))
+    assert again.dynamics is policy.dynamics
+    wanted = RidgeControllerLearner().fit(episodes).act(joints, joints + 0.1)
+    np.testing.assert_array_equal(again.controller.act(joints, joints + 0.1), wanted)
+    assert np.abs(policy.controller.act(joints, joints + 0.1) - wanted).max() > 1e-3
+
+
+def test_what_has_no_controller_cannot_learn_one_again(study_folder):
+    policy = load(study_folder / "door/default/seed-0/policy")
+    with pytest.raises(InputError, match=r"has a controller to learn again; found LiftedPolicy"):
+        with_relearned_controller(policy, LiftedLearner(), [])
 
 
 @pytest.mark.parametrize("name", STUDIES)

@@ -1,0 +1,62 @@
+"""What is known of a study: the results files that are there, row by row."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from kodex.evaluation import read_results
+from kodex.evaluation.scores import Rate
+from kodex.experiments.cells import Cell
+
+
+@dataclass(frozen=True)
+class Line:
+    """What is known of one row of one task, over its seeds."""
+
+    results: dict[str, list[Mapping[str, Any]]] = field(default_factory=dict)  # by condition
+
+    def rate(self, condition: str) -> float | None:
+        """Return the success over all seeds in %; None if it is not known."""
+        known = self.results.get(condition)
+        return 100 * mean(each["success"]["rate"] for each in known) if known else None
+
+    def mean_of(self, *path: str) -> float | None:
+        """Return the mean of a number of the results, over the seeds that have it."""
+        values = [_at(each, path) for each in next(iter(self.results.values()), [])]
+        known = [value for value in values if value is not None]
+        return mean(known) if known else None
+
+
+def lines_of(task: str, cells: Sequence[Cell], folder: Path) -> dict[str, Line]:
+    """Return what is known of each row of `task`; a row of which nothing is known is empty."""
+    rows: dict[str, Line] = {}
+    for cell in cells:
+        if cell.task == task:
+            line = rows.setdefault(cell.row, Line())
+            for condition in cell.conditions:
+                path = folder / cell.place / f"{condition.name}.json"
+                if path.exists():
+                    line.results.setdefault(condition.name, []).append(read_results(path))
+    return rows
+
+
+def joined_rate(results: Sequence[Mapping[str, Any]], name: str = "success") -> Rate:
+    """Return a share of episodes, such as of those that succeeded, over all seeds together."""
+    instances = [each[name]["instances"] for each in results]
+    rates = [each[name]["rate"] for each in results]
+    counted = sum(round(rate * n) for rate, n in zip(rates, instances, strict=True))
+    return Rate(counted, sum(instances))
+
+
+def tasks_of(cells: Sequence[Cell]) -> tuple[str, ...]:
+    """Return the tasks of `cells`, in their order."""
+    return tuple(dict.fromkeys(cell.task for cell in cells))
+
+
+def _at(results: Mapping[str, Any], path: Sequence[str]) -> float | None:
+    found: Any = results
+    for name in path:
+        found = found.get(name) if isinstance(found, Mapping) else None
+    return None if found is None else float(found)
