@@ -20,13 +20,17 @@ def reproduce(
 ) -> None:
     """Run a study: learn every policy of it, judge each on the same unseen starts, print the table.
 
-    Studies are methods (all methods of the paper beside ours), ablation (our recipe without one
-    ingredient at a time), variations (changed worlds), few (fewer demonstrations), and
-    paper-baselines (baselines to the letter; hours). What is done is kept, so a study that was
-    interrupted goes on where it stood when it is called again.
+    Minutes each: methods (all methods of the paper beside ours; the baselines an hour or two), few
+    (fewer demonstrations), observables (the paper's four sets), ablation (our recipe without one
+    ingredient at a time). Longer: variations (changed worlds), relearned (the same with a
+    controller learned again), few-baselines, sizes (of the baselines' networks), paper-baselines
+    (to the letter). docs/paper.md says which table or figure of the paper each gives.
+
+    What is done is kept, so a study that was interrupted goes on where it stood when it is called
+    again.
 
     Args:
-        study: methods, ablation, variations, few or paper-baselines
+        study: its name, as above
         out: the folder to write and to go on in, else studies/STUDY
         task: some of tool, door, relocation, reorientation; or all
         method: some rows of the study, such as default ndp; or all

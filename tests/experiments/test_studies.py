@@ -1,11 +1,14 @@
 """Studies: every method on the same starts, whatever the workers, and nothing twice."""
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from kodex.cli import main
+from kodex.cli.reproduce import reproduce as reproduce_verb
 from kodex.controllers import RidgeControllerLearner
 from kodex.demonstrations import read
 from kodex.errors import InputError
@@ -165,6 +168,13 @@ def test_the_settings_of_every_recipe_are_written_out_without_addresses(name):
     learner = RECIPES[name].learner
     assert " at 0x" not in settings_of(learner, "door")
     assert settings_of(learner, "door") == settings_of(with_seed(learner, 0), "door")
+
+
+def test_the_help_and_the_docs_name_every_study():
+    page = (Path(__file__).parents[2] / "docs" / "paper.md").read_text()
+    for name in STUDIES:
+        assert re.search(rf"\b{name}\b", reproduce_verb.__doc__)
+        assert f"reproduce {name}" in page
 
 
 @pytest.mark.parametrize("name", STUDIES)
