@@ -30,7 +30,6 @@ class Dmp:
     bumps: int  # N
     period: float = 0.01  # of a step, in units of the phase's time
     stiffness: float = 25.0  # α
-    velocity: float = 0.01  # z(1), the same for every component; the authors' 0.01
 
     def __post_init__(self) -> None:
         if self.bumps < 1:
@@ -84,9 +83,12 @@ class Dmp:
             "response to weights": kernel @ self.basis(self.phases(steps)),
         }
 
-    def begin(self, first: Array, goals: Array, weights: Array) -> "Motion":
-        """Return motions before their first step, from (episodes, n), same, (episodes, N, n)."""
-        return Motion(first, goals, weights, first, np.full_like(first, self.velocity), 1.0)
+    def begin(self, first: Array, goals: Array, weights: Array, velocity: Array) -> "Motion":
+        """Return motions before their first step.
+
+        From y(1) and g, (episodes, n), w, (episodes, N, n), and z(1), (n,) or (episodes, n).
+        """
+        return Motion(first, goals, weights, first, np.broadcast_to(velocity, first.shape), 1.0)
 
     def step(self, motion: "Motion") -> "Motion":
         """Return the motion one explicit step of Euler later."""
@@ -114,7 +116,7 @@ def trajectories(
     first: Signal,  # (episodes, n)
     goals: Signal,  # (episodes, n)
     weights: Signal,  # (episodes, N, n)
-    velocity: float,
+    velocity: Signal,  # (n,)
 ) -> Signal:
     """Return all steps of many primitives at once, (episodes, steps, n)."""
     first, goals = first[:, None, :], goals[:, None, :]

@@ -91,8 +91,9 @@ def _ndp_fair(size: Size, seed: int, show: bool) -> NdpLearner:
     found = sizes.NDP[size]
     return NdpLearner(
         hidden=found.hidden,
-        dmp=Dmp(found.bumps, velocity=0.0),
+        dmp=Dmp(found.bumps),
         duration=1.0,
+        velocity=None,
         goal_gain=1.0,
         weight_gain=100.0,
         descent=Descent(1000, 16, learning_rate=3e-3, annealed=True, patience=200, clip=1.0),

@@ -21,7 +21,7 @@ from kodex.baselines.open_loop import (
     restored_network,
     stored_network,
 )
-from kodex.baselines.sequences import mean_square
+from kodex.baselines.sequences import Sequences, mean_square
 from kodex.networks.descent import Descent, Problem, descend
 from kodex.networks.mlp import Mlp, mlp_parameters
 from kodex.networks.operations import Signal
@@ -40,13 +40,15 @@ class NdpDynamics:
 
     layout: StateLayout
     standard: Standard
-    parameters: Mapping[str, Array]  # of Mlp "network"; "goal gain" and "weight gain" (1,)
+    # of Mlp "network"; "goal gain" and "weight gain", (1,); "velocity", (n,), how fast it begins
+    parameters: Mapping[str, Array]
     dmp: Dmp
 
     def begin(self, first: Array) -> Motion:
         """Return the memory of episodes that begin in `first`, (episodes, n)."""
         state = self.standard.apply(check_first(first, self.layout))
-        return self.dmp.begin(state, *_goals_and_weights(self.parameters, state))
+        goals, weights = _goals_and_weights(self.parameters, state)
+        return self.dmp.begin(state, goals, weights, self.parameters["velocity"])
 
     def step(self, memory: Motion, measured: Array) -> tuple[Array, Motion]:
         """Return the next reference, (episodes, n), and the memory after it."""
@@ -58,8 +60,9 @@ class NdpDynamics:
         check_horizon(horizon)
         state = self.standard.apply(check_first(first, self.layout)).reshape(-1, self.layout.size)
         goals, weights = _goals_and_weights(self.parameters, state)
+        velocity = self.parameters["velocity"]
         references = self.standard.undo(
-            trajectories(self._responses(horizon), state, goals, weights, self.dmp.velocity)
+            trajectories(self._responses(horizon), state, goals, weights, velocity)
         )
         return references.reshape(*first.shape[:-1], horizon, self.layout.size)
 
@@ -82,13 +85,12 @@ class NdpDynamics:
             bumps=self.dmp.bumps,
             period=self.dmp.period,
             stiffness=self.dmp.stiffness,
-            velocity=self.dmp.velocity,
         )
 
     @classmethod
     def restore(cls, stored: Stored) -> Self:
         """Return what `stored` was made from."""
-        names = ("bumps", "period", "stiffness", "velocity")
+        names = ("bumps", "period", "stiffness")
         return cls(*restored_network(stored), Dmp(*(stored.config[name] for name in names)))
 
 
@@ -101,6 +103,8 @@ class NdpLearner:
     # None: a step's period is the dmp's. Else the longest demonstration takes so much of the
     # phase's time, as in the original NDP; the authors' fixed 0.01 ends Door's 70 steps at 0.69.
     duration: float | None = None
+    # z(1), the same for every component, in the units of learning; None: the mean demonstrated.
+    velocity: float | None = 0.01
     goal_gain: float = 1000.0  # the last layer's answers are multiplied by these
     weight_gain: float = 1000.0
     descent: Descent = PAPER_DESCENT
@@ -128,9 +132,10 @@ class NdpLearner:
         dmp = self.dmp
         if self.duration is not None:
             dmp = replace(dmp, period=self.duration / (data.learn.steps - 1))
-        gains = {
+        constants = {
             "goal gain": np.array([self.goal_gain]),
             "weight gain": np.array([self.weight_gain]),
+            "velocity": self._velocity(data.learn, dmp.period),
         }
 
         def error(parameters: Mapping[str, Signal], batch: Mapping[str, Signal]) -> Signal:
@@ -141,7 +146,7 @@ class NdpLearner:
                 if name.startswith("response")
             }
             goals, weights = _goals_and_weights(parameters, first)
-            reached = trajectories(responses, first, goals, weights, dmp.velocity)
+            reached = trajectories(responses, first, goals, weights, parameters["velocity"])
             return mean_square(reached - wanted, batch["there"])
 
         problem = Problem(
@@ -153,12 +158,18 @@ class NdpLearner:
             validation=data.judge.cut(None),
             loss=error,
             judge=error,
-            constants={**gains, **dmp.responses(steps)},
+            constants={**constants, **dmp.responses(steps)},
             settings=settings_of(self),
             seed=self.seed,
         )
         parameters = descend(problem, self.descent, show=self.show_progress, checkpoint=checkpoint)
-        return NdpDynamics(data.learn.layout, data.standard, {**parameters, **gains}, dmp)
+        return NdpDynamics(data.learn.layout, data.standard, {**parameters, **constants}, dmp)
+
+    def _velocity(self, sequences: Sequences, period: float) -> Array:
+        if self.velocity is not None:
+            return np.full(sequences.layout.size, self.velocity)
+        first_changes = sequences.states[:, 1] - sequences.states[:, 0]
+        return np.asarray(first_changes.mean(axis=0) / period)
 
 
 def _goals_and_weights(parameters: Mapping[str, Signal], first: Signal) -> tuple[Signal, Signal]:

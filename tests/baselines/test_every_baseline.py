@@ -50,8 +50,9 @@ SMALL = {
     "lstm": LstmLearner(16, 32, fast(60, 20, 2e-2), teacher_forcing=False, standardise=True),
     "ndp": NdpLearner(
         (64, 64),
-        Dmp(10, velocity=0.0),
+        Dmp(10),
         duration=1.0,
+        velocity=None,
         goal_gain=1.0,
         weight_gain=100.0,
         descent=fast(150, 10, 1e-2),
@@ -256,3 +257,13 @@ def test_without_torch_learning_says_how_to_get_it_and_acting_goes_on(
     assert np.isfinite(answers(barely_fitted[name], firsts(2, seed=3))).all()
     with pytest.raises(MissingFeatureError, match=f"training {name} needs torch: pip install"):
         SMALL[name].fit(demonstrations(MOTIONS["rotation"], 2))
+
+
+def test_ndp_begins_as_fast_as_was_demonstrated_on_average():
+    shown = demonstrations(MOTIONS["rotation"], 20)
+    learner = replace(SMALL["ndp"], descent=Descent(1, 10), show_progress=False)
+    firsts_shown = np.stack([each.states[0] for each in shown])
+    reached = learner.fit(shown, shown).predict(firsts_shown, 2)
+    moved = np.mean([each.states[1] - each.states[0] for each in shown], axis=0)
+    # Whatever the network says: Euler's first step knows the velocity only.
+    np.testing.assert_allclose(reached[:, 1] - reached[:, 0], np.tile(moved, (20, 1)), atol=1e-9)
