@@ -66,8 +66,11 @@ def _point(line: Line) -> "dict[str, tuple[float, float, float]]":
         if all(each.get(name) for each in first):
             rate = joined_rate(first, name)
             point[name] = (100 * rate.rate, 100 * rate.low, 100 * rate.high)
-    for name, path in (("seconds", ("seconds", "learn")), ("error", ("imitation_error",))):
-        value = line.mean_of(*path)
+    numbers = {
+        "seconds": line.least_of("seconds", "learn"),
+        "error": line.mean_of("imitation_error"),
+    }
+    for name, value in numbers.items():
         if value is not None:
             point[name] = (value, value, value)
     return point

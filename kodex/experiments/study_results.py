@@ -24,9 +24,16 @@ class Line:
 
     def mean_of(self, *path: str) -> float | None:
         """Return the mean of a number of the results, over the seeds that have it."""
-        values = [_at(each, path) for each in next(iter(self.results.values()), [])]
-        known = [value for value in values if value is not None]
+        known = self._known(path)
         return mean(known) if known else None
+
+    def least_of(self, *path: str) -> float | None:
+        """Return the least of a number of the results: of times, that with the fewest delays."""
+        return min(self._known(path), default=None)
+
+    def _known(self, path: Sequence[str]) -> list[float]:
+        values = [_at(each, path) for each in next(iter(self.results.values()), [])]
+        return [value for value in values if value is not None]
 
 
 def lines_of(task: str, cells: Sequence[Cell], folder: Path) -> dict[str, Line]:
