@@ -1,8 +1,8 @@
 """Where success is lost: `python -m benchmarks.ceilings` replaces one part of a policy at a time.
 
 From the same unseen starts: the expert (its actions, replayed, give its success bit for bit, which
-the tests assert); its joints as the reference of the ridge controller, which is what tracking could
-reach at best; the paper's reference with that controller; and the default recipe.
+the tests assert); its joints as the reference of the ridge controller, so nothing is lost but by
+tracking; the paper's reference with that controller; and the default recipe.
 """
 
 import sys

@@ -29,15 +29,16 @@ def generator(seed: int, *path: str | int) -> np.random.Generator:
 
 
 def with_seed(settings: Settings, seed: int) -> Settings:
-    """Return the dataclass `settings` with `seed` for every seed in it, however deep."""
+    """Return `settings` with `seed` for every field of that name, in dataclasses and tuples."""
+    if isinstance(settings, tuple):
+        return tuple(with_seed(each, seed) for each in settings)  # type: ignore[return-value]
+    if not is_dataclass(settings) or isinstance(settings, type):
+        return settings
     changed: dict[str, Any] = {}
-    for field in fields(settings):  # type: ignore[arg-type]
+    for field in fields(settings):
         value = getattr(settings, field.name)
-        if field.name == "seed":
-            changed["seed"] = seed
-        elif is_dataclass(value) and not isinstance(value, type):
-            changed[field.name] = with_seed(value, seed)
-    return replace(settings, **changed)  # type: ignore[type-var]
+        changed[field.name] = seed if field.name == "seed" else with_seed(value, seed)
+    return replace(settings, **changed)
 
 
 def _word(part: str | int) -> str:

@@ -86,9 +86,11 @@ class Branch:
 
     left: Leaf = Leaf()
     right: Leaf | None = None
+    more: tuple[Leaf, ...] = ()
     name: str = "branch"
 
 
 def test_every_seed_of_settings_is_replaced_and_nothing_else():
     assert with_seed(Branch(Leaf(5), Leaf()), 7) == Branch(Leaf(5, 7), Leaf(3, 7))
     assert with_seed(Branch(), 7) == Branch(Leaf(3, 7), None)
+    assert with_seed(Branch(more=(Leaf(), Leaf(1))), 7).more == (Leaf(3, 7), Leaf(1, 7))

@@ -18,6 +18,7 @@ from kodex.baselines.ngf import NgfLearner, WarmUp
 from kodex.baselines.ngf_time import NgfTimeLearner
 from kodex.baselines.nn import NnLearner
 from kodex.baselines.sizes import Size
+from kodex.errors import InputError
 from kodex.interfaces import Policy, ReferenceDynamics
 from kodex.lookup import look_up
 from kodex.networks.descent import Descent
@@ -193,5 +194,7 @@ def method(
 ) -> BaselineLearner:
     """Return the learner of the baseline `name`, by default as the paper sized it for the task."""
     settings = look_up(name, METHODS, "baselines")
+    if name == "bc" and size is not None:
+        raise InputError("bc has one size, the paper's: leave the size out")
     sized = look_up(size or sizes.chosen(name, task_name), sizes.SIZES, "sizes")
     return look_up(setting, settings, "settings")(sized, seed, show_progress)

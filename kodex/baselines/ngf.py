@@ -18,6 +18,7 @@ import numpy as np
 from kodex.baselines.fabric import DiagonalMetric, Fabric, Metric
 from kodex.baselines.learning import prepared, settings_of
 from kodex.baselines.open_loop import check_first, restored_network, stepped, stored_network
+from kodex.errors import InputError
 from kodex.networks.descent import Descent, Problem, descend
 from kodex.networks.mlp import Activation, Mlp, mlp_parameters
 from kodex.networks.operations import Signal, huber, in_time
@@ -97,6 +98,10 @@ class WarmUp:
 
     steps: int  # of a piece
     descent: Descent
+
+    def __post_init__(self) -> None:
+        if self.steps < 1:
+            raise InputError(f"a piece has 1 step or more; found {self.steps}")
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "compare": ("kodex.cli.compare:compare", "Say which of several policies is better"),
     "reproduce": (
         "kodex.cli.reproduce:reproduce",
-        "Run a study of all methods, and print its table",
+        "Run a study of the paper again, and print its table",
     ),
     "inspect": (
         "kodex.cli.inspect:inspect",

@@ -1,5 +1,6 @@
 """`kodex fit`: demonstrations in, a policy out; or all methods, some seeds each."""
 
+import hashlib
 import shutil
 import sys
 import time
@@ -29,13 +30,14 @@ def fit(
 
     The training of a baseline, which can take minutes, keeps its state in OUTPUT.unfinished from
     time to time; the same command goes on from there. With --method all, or several seeds, each
-    policy goes to a folder of its own, OUTPUT/METHOD/seed-N, and what is there already is kept.
+    policy goes to a folder of its own, OUTPUT/METHOD/seed-N, and those that are there are kept.
 
     Args:
         demonstrations: the file, such as kodex collect writes
         output: the folder to write: config.json and model.safetensors
         recipe: how to learn: default is the best in closed form, paper is the paper to the letter;
-            nn, lstm, ndp, ngf, ngf-time and bc are the baselines (needs torch); all is all of them
+            nn, lstm, ndp, ngf, ngf-time and bc are the baselines (needs torch); all is default,
+            set3, paper and the baselines
         seed: of whatever is random in the method
         seeds: learn with so many seeds, from --seed on
         training: learn from the first so many; else from all but the last fifth
@@ -43,7 +45,8 @@ def fit(
         lifting: other observables than the recipe's, such as set2, fourier, radial (open loop)
         controller: another controller than the recipe's: ridge or mlp; or pd, which needs no
             actions in the demonstrations and tracks the paper's dynamics
-        replace: replace the folder if it exists
+        replace: replace the folder if it exists; of several, those of other demonstrations or
+            settings
     """
     from kodex.demonstrations import read
     from kodex.errors import InputError
@@ -57,7 +60,18 @@ def fit(
     single = recipe != "all" and seeds == 1
     if single and output.exists() and not replace:
         raise InputError(f"{output} exists already; choose another --output, or add --replace")
+    if recipe == "all" and controller is not None:
+        raise InputError("--controller changes one recipe: name it instead of --method all")
     everything = read(demonstrations)
+    if validation is None:
+        validation = len(everything) // 5
+    if training is None:
+        training = len(everything) - validation
+    learned_from, _, chosen_by = everything.split(
+        training, max(0, len(everything) - training - validation), validation
+    )
+    if len(learned_from) == 0:
+        raise InputError(f"there is nothing to learn from: {training} of {len(everything)}")
     if controller == "pd":
         recipes = [tracked_by_pd(everything).changed(lifting=lifting)]
     else:
@@ -67,30 +81,29 @@ def fit(
         ]
     for each in recipes:
         check_installed(each.learner)
-    if validation is None:
-        validation = len(everything) // 5
-    if training is None:
-        training = len(everything) - validation
-    learned_from, _, chosen_by = everything.split(
-        training, max(0, len(everything) - training - validation), validation
-    )
     for number in range(seed, seed + seeds):
         for each in recipes:
-            place = output if single else output / each.name / f"seed-{number}"
-            _fit_one(each.seeded(number), learned_from, chosen_by, place, replace=replace)
+            seeded = each.seeded(number)
+            if single:
+                _fit_one(seeded, number, learned_from, chosen_by, output)
+            else:
+                place = output / each.name / f"seed-{number}"
+                _fit_one(seeded, number, learned_from, chosen_by, place, keep=True, replace=replace)
 
 
 def _fit_one(
     recipe: "Recipe",
+    seed: int,
     learned_from: "TrajectorySet",
     chosen_by: "TrajectorySet",
     output: Path,
     *,
-    replace: bool,
+    keep: bool = False,
+    replace: bool = True,
 ) -> None:
-    """Learn one policy and write it to `output`, unless it is there already."""
+    """Learn one policy and write it to `output`; `keep` it if it is there already."""
     from kodex.errors import InputError
-    from kodex.experiments.learned_with import digest_of, settings_of, was_learned_with
+    from kodex.experiments.learned_with import digest_of, was_learned_with, written_out
     from kodex.experiments.provenance import provenance
     from kodex.koopman import too_little_data
     from kodex.policies import fit as fit_policy
@@ -99,25 +112,28 @@ def _fit_one(
 
     said = {
         "recipe": recipe.name,
-        "settings": settings_of(recipe.learner, task_of(learned_from[0])),
+        "settings": written_out(recipe.learner, task_of(learned_from[0])),
         "demonstrations": digest_of(learned_from, chosen_by),
     }
-    if output.exists() and not replace:
-        if not was_learned_with(output, said):
+    if keep and output.exists():
+        if was_learned_with(output, said):
+            print(f"{output} is there already", flush=True)
+            return
+        if not replace:
             raise InputError(
                 f"{output} was learned from other demonstrations or with other settings; "
                 "choose another --output, or add --replace"
             )
-        print(f"{output} is there already")
-        return
-    unfinished = output.with_name(f"{output.name}.unfinished")
+    unfinished = output.absolute().with_name(f"{output.absolute().name}.unfinished")
+    # Of other demonstrations or settings nothing can be gone on with, so each has its own folder.
+    checkpoint = unfinished / hashlib.sha256(repr(said).encode()).hexdigest()[:12]
     began = time.perf_counter()
-    policy = fit_policy(learned_from, chosen_by or None, recipe=recipe, checkpoint=unfinished)
+    policy = fit_policy(learned_from, chosen_by or None, recipe=recipe, checkpoint=checkpoint)
     seconds = time.perf_counter() - began
     record = getattr(getattr(policy, "dynamics", None), "record", None)
     for sentence in [] if record is None else too_little_data(record):
         print(f"note: {sentence}", file=sys.stderr)
-    save(policy, output, provenance=provenance({}) | said, replace=replace)
+    save(policy, output, provenance=provenance({"learner": seed}) | said, replace=True)
     shutil.rmtree(unfinished, ignore_errors=True)
     print(
         f"learned from {len(learned_from)} demonstrations, chose by {len(chosen_by)}, "

@@ -20,9 +20,9 @@ def reproduce(
 ) -> None:
     """Run a study: learn every policy of it, judge each on the same unseen starts, print the table.
 
-    Minutes each: methods (all methods of the paper beside ours; the baselines an hour or two), few
-    (fewer demonstrations), observables (the paper's four sets), ablation (our recipe without one
-    ingredient at a time). Longer: variations (changed worlds), relearned (the same with a
+    An hour or less: few (fewer demonstrations), observables (the paper's four sets), ablation (our
+    recipe without one ingredient at a time). Hours, most of it for the baselines: methods (all
+    methods of the paper beside ours), variations (changed worlds), relearned (the same with a
     controller learned again), few-baselines, sizes (of the baselines' networks), paper-baselines
     (to the letter). docs/paper.md says which table or figure of the paper each gives.
 

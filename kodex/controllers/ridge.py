@@ -90,7 +90,9 @@ class RidgeControllerLearner:
     limit: float = 4.0  # standard deviations after which products stop growing
     disturbance: float = 0.7  # of the joints learned from, in typical moves; 0: as demonstrated
     held_out: float = 0.2  # of the demonstrations, if none are given to validate with
-    seed: int = 0  # of the draw of those, and of the disturbance
+    # Of the draw of those and of the disturbance. It is no seed of a method: as in the paper, one
+    # controller a task serves all methods that track a reference, and all of their seeds.
+    draw_seed: int = 0
 
     def __post_init__(self) -> None:
         if not self.families or not set(self.families) <= set(FAMILIES):
@@ -116,7 +118,7 @@ class RidgeControllerLearner:
             moments, judge = moments_of(everything), moments_of(Transitions.of(validation))
             family, ridge = self._choose(features, moments, judge)
         elif len(demonstrations) > 1:
-            parts = hold_out(demonstrations, self.held_out, self.seed, purpose="controller")
+            parts = hold_out(demonstrations, self.held_out, self.draw_seed, purpose="controller")
             learn, judge = (moments_of(Transitions.of(part)) for part in parts)
             moments = learn + judge
             family, ridge = self._choose(features, learn, judge)
@@ -142,7 +144,7 @@ class RidgeControllerLearner:
             return lambda part: Moments.of(part, features)
         gains = own_gains(everything)
         return lambda part: Moments.of(
-            disturbed(part, gains, self.disturbance, self.seed), features
+            disturbed(part, gains, self.disturbance, self.draw_seed), features
         )
 
     def _choose(

@@ -21,7 +21,7 @@ from kodex import demonstrations as files
 from kodex.demonstrations import TrajectorySet
 from kodex.errors import InputError
 from kodex.evaluation import Results, Score, score, write_results
-from kodex.experiments.learned_with import settings_of, was_learned_with
+from kodex.experiments.learned_with import was_learned_with, written_out
 from kodex.experiments.provenance import provenance
 from kodex.experiments.relearning import with_relearned_controller
 from kodex.experts import collect, expert
@@ -84,16 +84,16 @@ class Cell:
         """Where its results are, in the study's folder."""
         return Path(self.task) / self.row / f"seed-{self.seed}"
 
-    @property
-    def learned_with(self) -> dict[str, str]:
-        """What its policy says of itself."""
-        learned = "expert" if self.learner is None else settings_of(self.learner, self.task)
-        return {"recipe": self.row, "settings": learned}
+    def said_of(self, learner: PolicyLearner) -> dict[str, str]:
+        """Return what a policy of `learner` says of itself."""
+        return {"recipe": self.row, "settings": written_out(learner, self.task)}
 
     def check_settings(self, folder: Path) -> None:
         """Refuse what is there if it was learned with other settings."""
         policy = folder / self.place / "policy"
-        if policy.exists() and not was_learned_with(policy, self.learned_with):
+        if self.learner is None or not policy.exists():
+            return
+        if not was_learned_with(policy, self.said_of(self.learner)):
             raise InputError(
                 f"{policy.parent} was learned with other settings: remove that folder to learn it "
                 "again, or choose another --out"
@@ -118,10 +118,7 @@ def run_cell(cell: Cell, folder: Path) -> None:
     policy, learned = _learned(cell, folder)
     for condition in left:
         task = task_named(cell.task, condition.variation)
-        acting = policy
-        if condition.relearned and policy is not None and cell.learner is not None:
-            episodes = files.read(_episodes_to_relearn(folder, cell.task, condition))
-            acting = with_relearned_controller(policy, cell.learner, episodes)
+        acting, seconds = _adapted(policy, cell, condition, folder)
         began = time.perf_counter()
         found = _judged(task, acting, condition, folder)
         results = Results(
@@ -131,7 +128,7 @@ def run_cell(cell: Cell, folder: Path) -> None:
             distribution=condition.distribution,
             seed=condition.seed,
             variation=condition.variation,
-            seconds=learned | {"evaluate": time.perf_counter() - began},
+            seconds=learned | seconds | {"evaluate": time.perf_counter() - began},
             demonstrations={"training": cell.training, "validation": cell.data.validation},
             provenance=provenance({"learner": cell.seed, "collect": cell.data.seed})
             | {"threads": 1},
@@ -187,11 +184,11 @@ def _learned(cell: Cell, folder: Path) -> tuple[LearnedPolicy | None, dict[str, 
     training, rest = everything.split(cell.data.training, cell.data.validation)
     training = training[: cell.training]
     checkpoint = place / "checkpoint"
-    resumed = checkpoint.exists()  # then the time before is not known, and the table says so
+    resumed = checkpoint.exists()  # then the time before is not known, and no table shows it
     began = time.perf_counter()
     policy = learn(learner, training, rest, checkpoint)
     seconds = time.perf_counter() - began
-    save(policy, place / "policy", provenance=provenance({}) | cell.learned_with, replace=True)
+    save(policy, place / "policy", provenance=provenance({}) | cell.said_of(learner), replace=True)
     learned = {
         "learn after resuming" if resumed else "learn": seconds,
         "action": 1e-6 * microseconds_an_action(policy, rest),
@@ -200,6 +197,18 @@ def _learned(cell: Cell, folder: Path) -> tuple[LearnedPolicy | None, dict[str, 
         fresh.write_text(json.dumps(learned), encoding="utf-8")
     shutil.rmtree(checkpoint, ignore_errors=True)
     return policy, learned
+
+
+def _adapted(
+    policy: LearnedPolicy | None, cell: Cell, condition: Condition, folder: Path
+) -> tuple[LearnedPolicy | None, dict[str, float]]:
+    """Return the policy as it acts under `condition`, and how long it took to become that."""
+    if not condition.relearned or policy is None or cell.learner is None:
+        return policy, {}
+    episodes = files.read(_episodes_to_relearn(folder, cell.task, condition))
+    began = time.perf_counter()
+    adapted = with_relearned_controller(policy, cell.learner, episodes)
+    return adapted, {"relearn": time.perf_counter() - began}
 
 
 def _judged(task: Task, policy: Policy | None, condition: Condition, folder: Path) -> Score:

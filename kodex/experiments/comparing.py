@@ -8,6 +8,7 @@ from pathlib import Path
 from kodex.errors import InputError
 from kodex.evaluation import Comparison, Rate, compare, score
 from kodex.experiments.named_policy import named_policy
+from kodex.experiments.study_pictures import write_picture
 from kodex.rollout import roll_out
 from kodex.storage import new_file
 from kodex.tasks import Task
@@ -68,9 +69,7 @@ def write_comparison_plot(path: str | Path, rows: Sequence[Compared]) -> Path:
     from kodex.reports.plots import success_plot
 
     figure = success_plot([(row.name, row.success, row is rows[0]) for row in rows])
-    with new_file(path) as fresh:
-        fresh.write_bytes(png(figure))
-    return Path(path)
+    return write_picture(png(figure), Path(path))
 
 
 def _interval(value: float, interval: Rate | Comparison) -> dict[str, float]:

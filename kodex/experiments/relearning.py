@@ -7,10 +7,9 @@ from the expert's episodes in the changed one, whether they succeeded or not.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kodex.controllers import RidgeControllerLearner
 from kodex.errors import InputError
 from kodex.policies import TrackingPolicy
-from kodex.policies.learners import LearnedPolicy, PolicyLearner, TrackingLearner
+from kodex.policies.learners import TRACKER, LearnedPolicy, PolicyLearner, TrackingLearner
 from kodex.policies.reminded import RemindedPolicy
 from kodex.trajectory import Trajectory
 
@@ -28,5 +27,5 @@ def with_relearned_controller(
             "only a policy that tracks a reference has a controller to learn again; "
             f"found {type(policy).__name__}"
         )
-    same = learner.controller if isinstance(learner, TrackingLearner) else RidgeControllerLearner()
+    same = learner.controller if isinstance(learner, TrackingLearner) else TRACKER
     return replace(policy, controller=same.fit(episodes))

@@ -41,8 +41,9 @@ def reproduce(
         if cell.learner is not None:
             check_installed(cell.learner)
     conditions = cells[0].conditions
-    _claim(folder, study, options.data, conditions)
+    say(f"{study.name}: {study.sentence}")
     with _alone_in(folder):
+        _claim(folder, study, options.data, conditions)
         for cell in cells:
             cell.check_settings(folder)
         prepare(options.tasks, options.data, conditions, folder)
@@ -89,7 +90,6 @@ def _claim(folder: Path, study: Study, data: Data, conditions: tuple[Condition, 
                 "choose another --out"
             )
         return
-    folder.mkdir(parents=True, exist_ok=True)
     with new_file(path) as fresh:
         fresh.write_text(json.dumps(wanted, indent=2) + "\n", encoding="utf-8")
 
@@ -97,6 +97,10 @@ def _claim(folder: Path, study: Study, data: Data, conditions: tuple[Condition, 
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
     """Keep other processes' studies out of `folder`; a process that dies lets go of it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot write to {folder}: {error.strerror}") from None
     try:
         import fcntl
     except ImportError:  # there is none on Windows: two studies may then do the same work twice

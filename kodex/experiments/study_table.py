@@ -12,7 +12,8 @@ from kodex.storage import new_file
 LEGEND = (
     "Success in % of unseen starts, with Wilson's 95 % interval over the episodes of all seeds "
     "together; then how many seeds, and their range. Learning and acting are timed on one thread; "
-    "the least of the seeds is shown, because other work on a machine can only add to it."
+    "the least of the seeds is shown, because other work on the machine adds to the others (and "
+    "because early stopping may favour one). The imitation error is that of the first column."
 )
 
 

@@ -33,6 +33,9 @@ LIFTED_AT_ONCE = 50  # demonstrations: enough for large matrix products, few eno
 
 DRAWN_BY = 3  # every third demonstration says well enough what the actions depend on
 
+# One controller tracks the references of all methods, so that they are compared and not it.
+TRACKER = RidgeControllerLearner()
+
 LearnedPolicy = TrackingPolicy | LiftedPolicy | ClonedPolicy | RemindedPolicy
 
 
@@ -50,7 +53,7 @@ class TrackingLearner:
     """The paper's way: reference dynamics, and a controller that tracks them."""
 
     dynamics: DynamicsLearner = field(default_factory=KoopmanLearner)
-    controller: ControllerLearner = field(default_factory=RidgeControllerLearner)
+    controller: ControllerLearner = TRACKER
     be_told: bool = False  # what the first state hides, which the paper's policies are not
 
     def fit(
@@ -191,8 +194,7 @@ class BaselinePolicyLearner:
         if isinstance(learned, ClonedPolicy):
             return learned
         assert isinstance(learned, ReferenceDynamics)
-        controller = RidgeControllerLearner().fit(demonstrations, validation)
-        return TrackingPolicy(learned, controller, task)
+        return TrackingPolicy(learned, TRACKER.fit(demonstrations, validation), task)
 
 
 Inner = TypeVar("Inner", TrackingPolicy, TrackingPolicy | ClonedPolicy)

@@ -52,5 +52,6 @@ def curve_plot(curves: Mapping[str, Curve]) -> Figure:
         last = name == shown[-1]
         label(axes, x="demonstrations" if last else "", y=TITLES[name])
     hide_x(all_axes[:-1])
-    shared_legend(figure, all_axes[0], columns=4)
+    most = max(all_axes, key=lambda axes: len(axes.get_lines()))  # a method may lack its seconds
+    shared_legend(figure, most, columns=4)
     return figure

@@ -84,6 +84,8 @@ def test_a_size_that_is_said_goes_before_the_papers_choice():
     assert method("ndp", "fair", "door", size="median").dmp.bumps == 20
     with pytest.raises(InputError, match="sizes are small, median, large; found 'huge'"):
         method("nn", size="huge")
+    with pytest.raises(InputError, match="bc has one size"):
+        method("bc", size="small")
 
 
 def test_the_seed_is_handed_on():

@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from kodex import policies
 from kodex.cli import main
 from kodex.demonstrations import read, write
 from kodex.errors import MissingFeatureError
 from kodex.evaluation import read_results
 from kodex.experiments.skill import SkillStudy
-from kodex.policies import LiftedPolicy, TrackingPolicy, load, recipes, save
-from kodex.policies.recipes import recipe
+from kodex.policies import LiftedPolicy, TrackingPolicy, fit, load, recipes, save
 from kodex.storage import read_header
 from kodex.tasks import task
 
@@ -155,6 +155,22 @@ def test_too_many_demonstrations_are_not_conjured_up(run_folder, tmp_path, capsy
     assert "found 25" in said_by(capsys, words, code=2)
 
 
+def test_nothing_to_learn_from_is_refused(run_folder, tmp_path, capsys):
+    words = ["fit", run_folder / "demonstrations.h5", "-o", tmp_path / "policy", "--training", "0"]
+    assert "there is nothing to learn from: 0 of 25" in said_by(capsys, words, code=2)
+
+
+def test_a_seed_that_is_said_is_the_seed_of_what_is_random(run_folder, tmp_path, capsys):
+    words = ["fit", run_folder / "demonstrations.h5", "-o", tmp_path / "policy", "--seed", "3"]
+    said_by(capsys, words, code=0)
+    assert read_header(tmp_path / "policy")["provenance"]["seeds"] == {"learner": 3}
+    training, validation = read(run_folder / "demonstrations.h5").split(20, 5)
+    outputs = [fit(training, validation, seed=seed).outputs for seed in (0, 3)]
+    np.testing.assert_array_equal(load(tmp_path / "policy").outputs, outputs[1])
+    np.testing.assert_array_equal(fit(training, validation).outputs, outputs[0])
+    assert np.abs(outputs[0] - outputs[1]).max() > 0.0
+
+
 def test_a_policy_whose_reference_diverges_fails_and_says_so(run_folder, tmp_path, capsys):
     policy = load(run_folder / "policy")
     wild = replace(policy, outputs=policy.outputs * np.nan)
@@ -217,17 +233,28 @@ def test_policies_of_other_demonstrations_are_not_taken_for_these(
     said_by(capsys, words, code=0)
     fewer = [*words, "--training", "10"]
     assert "other demonstrations or with other settings" in said_by(capsys, fewer, code=2)
+    assert "learned from 10" in said_by(capsys, [*fewer, "--replace"], code=0)
+    assert "is there already" in said_by(capsys, [*fewer, "--replace"], code=0)
 
 
-def test_a_baseline_that_was_interrupted_goes_on_and_ends_the_same(run_folder, tmp_path, capsys):
+def interrupt(*_, **__):
+    raise KeyboardInterrupt
+
+
+def test_a_baseline_that_was_interrupted_goes_on_and_ends_the_same(
+    run_folder, tmp_path, capsys, monkeypatch
+):
     pytest.importorskip("torch")
     words = ["fit", run_folder / "demonstrations.h5", "--method", "ndp", "-o"]
     said_by(capsys, [*words, tmp_path / "whole"], code=0)
     assert [path.name for path in tmp_path.iterdir()] == ["whole"]  # nothing unfinished is left
-    learner = recipe("ndp").learner
-    training, validation = read(run_folder / "demonstrations.h5").split(20, 5)
-    learner.fit(training, validation, checkpoint=tmp_path / "again.unfinished")
+    with monkeypatch.context() as interrupted:
+        interrupted.setattr(policies, "save", interrupt)
+        said_by(capsys, [*words, tmp_path / "again"], code=1)
+    (checkpoint,) = (tmp_path / "again.unfinished").iterdir()
+    assert read_header(checkpoint)["model"]["type"] == "descent-checkpoint"
     said_by(capsys, [*words, tmp_path / "again"], code=0)
+    assert not (tmp_path / "again.unfinished").exists()
     whole, again = (load(tmp_path / name).dynamics.parameters for name in ("whole", "again"))
     for name, values in whole.items():
         np.testing.assert_array_equal(values, again[name])
