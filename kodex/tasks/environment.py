@@ -16,6 +16,7 @@ from kodex.errors import InputError
 from kodex.tasks import Task, gl
 from kodex.tasks import task as task_named
 from kodex.tasks.rendering import Painter, Picture, Stage
+from kodex.tasks.start_stream import StartStream
 from kodex.trajectory import Array, Distribution, Start, Starts
 
 LARGEST_NUMBER = 1e10  # MuJoCo calls a state diverged beyond it, and the episode ends
@@ -56,8 +57,7 @@ class TaskEnvironment(gymnasium.Env[Array, NDArray[np.floating[Any]]]):
         self._size = {"width": width, "height": height}
         self._simulation = self.task.simulation(1, threads=1)
         self._progress: list[float] = []
-        self._draw_seed: int | None = None
-        self._drawn = 0  # starts of this seed that were used
+        self._stream: StartStream | None = None
         self._start: Start | None = None
         self._painter: Painter | None = None
         self._stage: Stage | None = None
@@ -71,7 +71,7 @@ class TaskEnvironment(gymnasium.Env[Array, NDArray[np.floating[Any]]]):
         if "distribution" in options:
             self._distribution = checked_distribution(options["distribution"])
         if seed is not None:
-            self._draw_seed, self._drawn = seed, 0
+            self._stream = StartStream(self.task, seed)
         starts = self._chosen(options["start"]) if "start" in options else self._next()
         self._simulation.reset(starts)
         self._start, self._stage = next(iter(starts)), None
@@ -112,11 +112,9 @@ class TaskEnvironment(gymnasium.Env[Array, NDArray[np.floating[Any]]]):
         return info if failure is None else {**info, "failure": failure}
 
     def _next(self) -> Starts:
-        if self._draw_seed is None:
-            self._draw_seed, self._drawn = int(self.np_random.integers(2**31)), 0
-        self._drawn += 1
-        drawn = self.task.starts(self._distribution, count=self._drawn, seed=self._draw_seed)
-        return drawn[-1:]
+        if self._stream is None:
+            self._stream = StartStream(self.task, int(self.np_random.integers(2**31)))
+        return self._stream.take(1, self._distribution)
 
     def _chosen(self, start: Start | Mapping[str, float]) -> Starts:
         values = start.values if isinstance(start, Start) else start

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from kodex.errors import InputError
 from kodex.tasks import task as task_named
 from kodex.tasks.environment import checked_distribution, checked_options, spaces_of
+from kodex.tasks.start_stream import StartStream
 from kodex.trajectory import Array, Distribution, Starts
 
 Flags = NDArray[np.bool_]
@@ -51,8 +52,7 @@ class TaskVectorEnvironment(VectorEnv[Array, NDArray[np.floating[Any]], NDArray[
         self._progress = np.zeros((num_envs, self._limit + 1))
         self._steps = np.zeros(num_envs, dtype=np.int64)  # actions taken in each episode
         self._ended: Flags = np.zeros(num_envs, dtype=bool)
-        self._draw_seed: int | None = None
-        self._drawn = 0
+        self._stream: StartStream | None = None
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -63,7 +63,7 @@ class TaskVectorEnvironment(VectorEnv[Array, NDArray[np.floating[Any]], NDArray[
         if "distribution" in options:
             self._distribution = checked_distribution(options["distribution"])
         if seed is not None:
-            self._draw_seed, self._drawn = seed, 0
+            self._stream = StartStream(self.task, seed)
         starts = options["starts"] if "starts" in options else self._next(self.num_envs)
         self._begin(np.arange(self.num_envs), starts)
         return self._simulation.state(), self._info()
@@ -92,11 +92,9 @@ class TaskVectorEnvironment(VectorEnv[Array, NDArray[np.floating[Any]], NDArray[
         self._progress[which, 0] = self._simulation.progress()[which]
 
     def _next(self, count: int) -> Starts:
-        if self._draw_seed is None:
-            self._draw_seed, self._drawn = int(self.np_random.integers(2**31)), 0
-        first, self._drawn = self._drawn, self._drawn + count
-        drawn = self.task.starts(self._distribution, count=self._drawn, seed=self._draw_seed)
-        return drawn[first:]
+        if self._stream is None:
+            self._stream = StartStream(self.task, int(self.np_random.integers(2**31)))
+        return self._stream.take(count, self._distribution)
 
     def _info(self) -> dict[str, Any]:
         success = np.zeros(self.num_envs, dtype=bool)
