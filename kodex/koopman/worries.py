@@ -48,14 +48,19 @@ def _of_growth(dynamics: KoopmanDynamics, modes: Spectrum, horizon: int) -> list
 
 def too_little_data(record: FitRecord) -> list[str]:
     """Return a sentence if the data was too little to determine K, and what happened then."""
-    observables = len(record.gram_eigenvalues)
+    observables, is_ridge = len(record.gram_eigenvalues), record.solver.startswith("Ridge")
     if record.transitions < observables:
+        what_happened = (
+            "the ridge fills in what they leave open"
+            if is_ridge
+            else "of all K that repeat the demonstrations the smallest was taken, which may not "
+            "have learned anything"
+        )
         return [
             f"There are fewer transitions ({record.transitions}) than observables "
-            f"({observables}): of all K that repeat the demonstrations the smallest was taken, "
-            "which may not have learned anything. Use more demonstrations or a smaller lifting."
+            f"({observables}): {what_happened}. Use more demonstrations or a smaller lifting."
         ]
-    if record.transitions < TRANSITIONS_AN_OBSERVABLE * observables:
+    if record.transitions < TRANSITIONS_AN_OBSERVABLE * observables and not is_ridge:
         return [
             f"There are only {record.transitions / observables:.1f} transitions an observable; "
             f"below {TRANSITIONS_AN_OBSERVABLE} K fits noise. Check it on held-out "

@@ -68,7 +68,7 @@ SMALL = {
         first_damping=0.7,
         period=1.0,
         integrator="energy",
-        warm_ups=(WarmUp(4, fast(4, 40, 1e-2)),),
+        warm_ups=(WarmUp(4, fast(3, 40, 1e-2)), WarmUp(8, fast(2, 40, 5e-3))),
         descent=fast(30, None, 1e-2),
         standardise=True,
     ),

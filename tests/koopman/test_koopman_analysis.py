@@ -16,10 +16,12 @@ from kodex.errors import InputError
 from kodex.koopman import (
     KoopmanDynamics,
     KoopmanLearner,
+    Ridge,
     errors_by_horizon,
     modes,
     one_step_residuals,
     spectrum,
+    too_little_data,
     worries,
 )
 from kodex.lifting import MonomialsLearner
@@ -124,6 +126,14 @@ def test_too_little_data_is_worried_about():
     assert "The data spans 4 of 9 directions" in sentences(few)
     more = learner.fit(linear_demonstrations(0.9 * ROTATION, 5, 5, noise=0.1))
     assert "only 2.2 transitions an observable" in sentences(more)
+
+
+def test_a_ridge_is_not_told_to_take_a_ridge():
+    learner = KoopmanLearner(MonomialsLearner(3), Ridge(1e-3))
+    shown = linear_demonstrations(0.9 * ROTATION, 5, 5, noise=0.1)
+    assert too_little_data(learner.fit(shown).record) == []
+    (sentence,) = too_little_data(learner.fit(shown[:1]).record)
+    assert "fewer transitions (4) than observables (9): the ridge fills in" in sentence
 
 
 def test_components_that_are_not_predicted_are_named():
