@@ -5,7 +5,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kodex.experiments.cells import Cell
-from kodex.experiments.study_results import Line, joined_rate, lines_of, tasks_of
+from kodex.experiments.study_results import (
+    Line,
+    joined_rate,
+    lines_of,
+    mean_rate,
+    mean_seconds,
+    tasks_of,
+)
 from kodex.storage import new_file
 
 if TYPE_CHECKING:
@@ -20,7 +27,8 @@ def write_pictures(cells: Sequence[Cell], folder: Path) -> list[Path]:
         picture = _curves(task, cells, folder) if grows else _dots(task, cells, folder)
         if picture is not None:
             paths.append(write_picture(picture, folder / f"{task}.png"))
-    return paths
+    overview = None if grows else _overview(cells, folder)
+    return paths if overview is None else [*paths, write_picture(overview, folder / "overview.png")]
 
 
 def write_picture(picture: bytes, path: Path) -> Path:
@@ -42,6 +50,25 @@ def _dots(task: str, cells: Sequence[Cell], folder: Path) -> bytes | None:
         if condition in line.results
     ]
     return png(success_plot(rows)) if rows else None
+
+
+def _overview(cells: Sequence[Cell], folder: Path) -> bytes | None:
+    """Draw what each method costs and brings, over all tasks, if everything of it is known."""
+    from kodex.reports.drawing import png
+    from kodex.reports.tradeoff import Method, tradeoff_plot
+
+    tasks = [lines_of(task, cells, folder) for task in tasks_of(cells)]
+    methods = []
+    for name in tasks[0]:
+        seconds = mean_seconds(tasks, name)
+        rates = {
+            condition.name: mean_rate(tasks, name, condition.name)
+            for condition in cells[0].conditions
+        }
+        known = {condition: rate for condition, rate in rates.items() if rate is not None}
+        if seconds is not None and len(known) == len(rates):
+            methods.append(Method(name, seconds, known, main=name == "default"))
+    return png(tradeoff_plot(methods)) if len(methods) > 1 else None
 
 
 def _curves(task: str, cells: Sequence[Cell], folder: Path) -> bytes | None:

@@ -1,6 +1,6 @@
 """What is known of a study: the results files that are there, row by row."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import mean
@@ -57,9 +57,27 @@ def joined_rate(results: Sequence[Mapping[str, Any]], name: str = "success") -> 
     return Rate(counted, sum(instances))
 
 
+def mean_rate(tasks: Iterable[Mapping[str, Line]], name: str, condition: str) -> float | None:
+    """Return the mean over `tasks` of a row's success in %; None if one of them is not known."""
+    return _mean_if_known(rows[name].rate(condition) if name in rows else None for rows in tasks)
+
+
+def mean_seconds(tasks: Iterable[Mapping[str, Line]], name: str) -> float | None:
+    """Return the mean over `tasks` of a row's time to learn; None if one of them is not known."""
+    return _mean_if_known(
+        rows[name].least_of("seconds", "learn") if name in rows else None for rows in tasks
+    )
+
+
 def tasks_of(cells: Sequence[Cell]) -> tuple[str, ...]:
     """Return the tasks of `cells`, in their order."""
     return tuple(dict.fromkeys(cell.task for cell in cells))
+
+
+def _mean_if_known(values: Iterable[float | None]) -> float | None:
+    every = list(values)
+    known = [value for value in every if value is not None]
+    return mean(known) if known and len(known) == len(every) else None
 
 
 def _at(results: Mapping[str, Any], path: Sequence[str]) -> float | None:

@@ -1,12 +1,12 @@
 """The table of a study, made of the results files that are there, as Markdown."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
 from kodex.experiments.cells import Cell
-from kodex.experiments.study_results import Line, joined_rate, lines_of, tasks_of
+from kodex.experiments.study_results import joined_rate, lines_of, mean_rate, tasks_of
 from kodex.storage import new_file
 
 LEGEND = (
@@ -48,17 +48,10 @@ def _lines(cells: Sequence[Cell], folder: Path) -> Iterator[str]:
         yield f"| | {' | '.join(conditions)} | mean |"
         yield f"| --- |{' ---: |' * (len(conditions) + 1)}"
         for name in next(iter(tasks.values())):
-            means = [_over(tasks.values(), name, condition) for condition in conditions]
+            means = [mean_rate(tasks.values(), name, condition) for condition in conditions]
             known = [value for value in means if value is not None]
             whole = mean(known) if len(known) == len(means) else None
             yield f"| `{name}` | {' | '.join(_number(value, 1) for value in [*means, whole])} |"
-
-
-def _over(tasks: Iterable[Mapping[str, Line]], name: str, condition: str) -> float | None:
-    """Return the mean over tasks of a row's success; None if one of them is not known."""
-    rates = [rows[name].rate(condition) if name in rows else None for rows in tasks]
-    known = [rate for rate in rates if rate is not None]
-    return mean(known) if len(known) == len(rates) else None
 
 
 def _success(results: Sequence[Mapping[str, Any]]) -> str:
