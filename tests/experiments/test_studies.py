@@ -155,7 +155,8 @@ def test_a_relearned_controller_tracks_the_reference_of_the_unchanged_world(tmp_
         np.mean([np.abs(np.diff(each.actions, axis=0)).mean() for each in rollouts])
         for rollouts in (roll_out(world, each, starts, threads=1) for each in (again, policy))
     ]
-    assert found["action_change"] == pytest.approx(changes[0], rel=1e-9)
+    # A study learns on one thread, and more of them round the last bits otherwise.
+    assert found["action_change"] == pytest.approx(changes[0], rel=1e-5)
     assert found["action_change"] != pytest.approx(changes[1], rel=1e-3)
     assert found["seconds"]["relearn"] > 0.0
 
