@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from matplotlib.figure import Figure
 
-from kodex.reports.drawing import SERIES, hide_x, label, panel, shared_legend
+from kodex.reports.drawing import SERIES, hide_x, in_decades, label, panel, shared_legend
 
 # what is shown at one number of demonstrations: name -> (middle, low, high)
 Point = Mapping[str, tuple[float, float, float]]
@@ -48,7 +48,7 @@ def curve_plot(curves: Mapping[str, Curve]) -> Figure:
                 label=method,
             )
         if name == "seconds":
-            axes.set_yscale("log")
+            in_decades(axes, "y")
         last = name == shown[-1]
         label(axes, x="demonstrations" if last else "", y=TITLES[name])
     hide_x(all_axes[:-1])

@@ -4,9 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
 
-from kodex.reports.drawing import FAINT, GOOD, INK, MUTED, TEXT, label, panel, shared_legend
+from kodex.reports.drawing import (
+    FAINT,
+    GOOD,
+    INK,
+    MUTED,
+    TEXT,
+    in_decades,
+    label,
+    panel,
+    shared_legend,
+)
 
 
 @dataclass(frozen=True)
@@ -51,8 +60,7 @@ def tradeoff_plot(methods: Sequence[Method]) -> Figure:
     for place, name in enumerate(conditions):
         inside = MUTED if place == 0 else "white"
         axes.plot([], [], "o", color=MUTED, markerfacecolor=inside, markersize=5, label=name)
-    axes.set_xscale("log")
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    in_decades(axes, "x")
     lowest = min(rate for method in methods for rate in method.success.values())
     axes.set_ylim(max(0.0, lowest - 12.0), 102.0)
     label(axes, x="seconds to learn", y="success, mean of the tasks (%)")
