@@ -14,6 +14,7 @@ from rich.table import Table
 import kodex
 from benchmarks.tracking import GivenReference
 from kodex.cli.result_table import percent
+from kodex.errors import InputError
 from kodex.policies import TrackingPolicy, load
 from kodex.policies.reminded import RemindedPolicy
 from kodex.rollout import roll_out
@@ -35,13 +36,13 @@ def main(task_name: str, folders: list[str]) -> None:
     table.add_column(f"error of a joint at steps {', '.join(map(str, errors))}")
     for folder in folders:
         policy = load(folder)
+        inner = policy.inner if isinstance(policy, RemindedPolicy) else policy
+        if not isinstance(inner, TrackingPolicy):
+            raise InputError(f"{folder} tracks no reference, so it has no steps to exchange")
         if isinstance(policy, RemindedPolicy):
             own = policy.predict(truth[:, 0], truth.shape[1], starts.columns(policy.told))
-            inner = policy.inner
         else:
-            assert isinstance(policy, TrackingPolicy), "only references have steps to exchange"
-            own, inner = policy.predict(truth[:, 0], truth.shape[1]), policy
-        assert isinstance(inner, TrackingPolicy), "only references have steps to exchange"
+            own = inner.predict(truth[:, 0], truth.shape[1])
         early = np.arange(truth.shape[1])[:, None] < FIRST
         found = []
         for states in (own, np.where(early, truth, own), np.where(early, own, truth)):

@@ -4,6 +4,7 @@ import hashlib
 import shutil
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -50,14 +51,17 @@ def fit(
     """
     from kodex.demonstrations import read
     from kodex.errors import InputError
+    from kodex.experiments.learned_with import digest_of, written_out
     from kodex.experiments.state_only import tracked_by_pd
-    from kodex.policies.learners import check_installed
+    from kodex.policies.learners import check_installed, task_of
     from kodex.policies.recipes import COMPARED
     from kodex.policies.recipes import recipe as recipe_named
 
     if seeds < 1:
         raise InputError(f"--seeds must be 1 or more; found {seeds}")
     single = recipe != "all" and seeds == 1
+    if single and not output.name:
+        raise InputError(f"--output is a folder of its own, such as policy; found {output}")
     if single and output.exists() and not replace:
         raise InputError(f"{output} exists already; choose another --output, or add --replace")
     if recipe == "all" and controller is not None:
@@ -81,50 +85,53 @@ def fit(
         ]
     for each in recipes:
         check_installed(each.learner)
+    task, digest = task_of(learned_from[0]), digest_of(learned_from, chosen_by)
     for number in range(seed, seed + seeds):
         for each in recipes:
             seeded = each.seeded(number)
-            if single:
-                _fit_one(seeded, number, learned_from, chosen_by, output)
-            else:
-                place = output / each.name / f"seed-{number}"
-                _fit_one(seeded, number, learned_from, chosen_by, place, keep=True, replace=replace)
+            said = {
+                "recipe": each.name,
+                "settings": written_out(seeded.learner, task),
+                "demonstrations": digest,
+            }
+            place = output if single else output / each.name / f"seed-{number}"
+            if single or not _is_there(place, said, replace=replace):
+                _fit_one(seeded, number, said, learned_from, chosen_by, place)
+
+
+def _is_there(output: Path, said: Mapping[str, str], *, replace: bool) -> bool:
+    """Return whether `output` holds the policy that says `said`; refuse another one."""
+    from kodex.errors import InputError
+    from kodex.experiments.learned_with import was_learned_with
+
+    if not output.exists():
+        return False
+    if was_learned_with(output, said):
+        print(f"{output} is there already", flush=True)
+        return True
+    if not replace:
+        raise InputError(
+            f"{output} was learned from other demonstrations or with other settings; "
+            "choose another --output, or add --replace"
+        )
+    return False
 
 
 def _fit_one(
     recipe: "Recipe",
     seed: int,
+    said: Mapping[str, str],
     learned_from: "TrajectorySet",
     chosen_by: "TrajectorySet",
     output: Path,
-    *,
-    keep: bool = False,
-    replace: bool = True,
 ) -> None:
-    """Learn one policy and write it to `output`; `keep` it if it is there already."""
-    from kodex.errors import InputError
-    from kodex.experiments.learned_with import digest_of, was_learned_with, written_out
+    """Learn one policy and write it to `output`, with what it has `said` of itself."""
     from kodex.experiments.provenance import provenance
     from kodex.koopman import too_little_data
     from kodex.policies import fit as fit_policy
     from kodex.policies import save
-    from kodex.policies.learners import task_of
 
-    said = {
-        "recipe": recipe.name,
-        "settings": written_out(recipe.learner, task_of(learned_from[0])),
-        "demonstrations": digest_of(learned_from, chosen_by),
-    }
-    if keep and output.exists():
-        if was_learned_with(output, said):
-            print(f"{output} is there already", flush=True)
-            return
-        if not replace:
-            raise InputError(
-                f"{output} was learned from other demonstrations or with other settings; "
-                "choose another --output, or add --replace"
-            )
-    unfinished = output.absolute().with_name(f"{output.absolute().name}.unfinished")
+    unfinished = output.with_name(f"{output.name}.unfinished")
     # Of other demonstrations or settings nothing can be gone on with, so each has its own folder.
     checkpoint = unfinished / hashlib.sha256(repr(said).encode()).hexdigest()[:12]
     began = time.perf_counter()
@@ -133,7 +140,7 @@ def _fit_one(
     record = getattr(getattr(policy, "dynamics", None), "record", None)
     for sentence in [] if record is None else too_little_data(record):
         print(f"note: {sentence}", file=sys.stderr)
-    save(policy, output, provenance=provenance({"learner": seed}) | said, replace=True)
+    save(policy, output, provenance=provenance({"learner": seed}) | dict(said), replace=True)
     shutil.rmtree(unfinished, ignore_errors=True)
     print(
         f"learned from {len(learned_from)} demonstrations, chose by {len(chosen_by)}, "

@@ -160,6 +160,11 @@ def test_nothing_to_learn_from_is_refused(run_folder, tmp_path, capsys):
     assert "there is nothing to learn from: 0 of 25" in said_by(capsys, words, code=2)
 
 
+def test_the_folder_that_one_stands_in_is_not_replaced(run_folder, capsys):
+    words = ["fit", run_folder / "demonstrations.h5", "-o", ".", "--replace"]
+    assert "a folder of its own, such as policy; found ." in said_by(capsys, words, code=2)
+
+
 def test_a_seed_that_is_said_is_the_seed_of_what_is_random(run_folder, tmp_path, capsys):
     words = ["fit", run_folder / "demonstrations.h5", "-o", tmp_path / "policy", "--seed", "3"]
     said_by(capsys, words, code=0)
