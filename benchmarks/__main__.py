@@ -3,7 +3,15 @@
 import sys
 from importlib import import_module
 
-BENCHMARKS = ("koopman", "pykoop_fit", "simulation", "latency")
+BENCHMARKS = (
+    "koopman",
+    "learning",
+    "pykoop_fit",
+    "simulation",
+    "latency",
+    "large_fits",
+    "spreading",
+)
 
 
 def main(wanted: list[str]) -> int:

@@ -1,6 +1,6 @@
 """Which steps of a reference decide: `python -m benchmarks.first_steps TASK POLICY...`.
 
-Each saved policy says its references from the starts of new demonstrations. They are tracked as
+Each saved policy predicts its references from the starts of new demonstrations. They are tracked as
 they are, then with the demonstrated joints in the first steps, then with those after the first
 steps. Where the second helps and the third does not, the first steps are what was lost.
 """
@@ -15,10 +15,9 @@ import kodex
 from benchmarks.tracking import GivenReference
 from kodex.cli.result_table import percent
 from kodex.errors import InputError
-from kodex.policies import TrackingPolicy, load
-from kodex.policies.reminded import RemindedPolicy
+from kodex.policies import Conditioned, TrackingPolicy, load
 from kodex.rollout import roll_out
-from kodex.rollout.following import starts_of
+from kodex.rollout.open_loop import starts_of
 
 EPISODES = 150
 SEED = 5
@@ -36,13 +35,12 @@ def main(task_name: str, folders: list[str]) -> None:
     table.add_column(f"error of a joint at steps {', '.join(map(str, errors))}")
     for folder in folders:
         policy = load(folder)
-        inner = policy.inner if isinstance(policy, RemindedPolicy) else policy
+        inner = policy.inner if isinstance(policy, Conditioned) else policy
         if not isinstance(inner, TrackingPolicy):
             raise InputError(f"{folder} tracks no reference, so it has no steps to exchange")
-        if isinstance(policy, RemindedPolicy):
-            own = policy.predict(truth[:, 0], truth.shape[1], starts.columns(policy.told))
-        else:
-            own = inner.predict(truth[:, 0], truth.shape[1])
+        names = policy.spec.context
+        given = starts.columns(names) if names else None
+        own = policy.predict(truth[:, 0], truth.shape[1], given)
         early = np.arange(truth.shape[1])[:, None] < FIRST
         found = []
         for states in (own, np.where(early, truth, own), np.where(early, own, truth)):

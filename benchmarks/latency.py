@@ -10,10 +10,13 @@ from rich.table import Table
 
 from benchmarks.made_demonstrations import SIZES, made_demonstrations
 from kodex.controllers import InverseMlpController, RidgeControllerLearner
-from kodex.interfaces import Controller
+from kodex.export import c_source, program_of
+from kodex.export.c import Compiled, compiler
+from kodex.export.samples import act_along
+from kodex.interfaces import Controller, Policy
 from kodex.koopman import KoopmanLearner
-from kodex.policies import LiftedPolicy, TrackingPolicy, fit
-from kodex.policies.learners import LearnedPolicy
+from kodex.networks.mlp import Mlp
+from kodex.policies import Session, TrackingPolicy, fit
 from kodex.trajectory import Array, Trajectory
 
 DEMONSTRATIONS = 50  # enough for models of the right sizes; their values do not change the time
@@ -36,23 +39,44 @@ def main() -> None:
             "the default recipe": fit(acting),
         }
         for name, policy in policies.items():
-            median, slow = np.percentile(latencies(policy, demonstrations[0].states), [50, 99])
-            verdict = "yes" if median < WANTED else "no"
-            table.add_row(task, name, f"{median:.0f}", f"{slow:.0f}", verdict)
+            table.add_row(task, name, *_row(latencies(policy, demonstrations[0].states)))
+        if compiler() is not None:
+            policy = policies["the default recipe"]
+            taken = c_latencies(policy, demonstrations[0].states)
+            table.add_row(task, "the default recipe, as C", *_row(taken))
     Console().print(table)
 
 
-def latencies(policy: LearnedPolicy, states: Array) -> NDArray[np.float64]:
+def _row(taken: NDArray[np.float64]) -> tuple[str, str, str]:
+    median, slow = np.percentile(taken, [50, 99])
+    return f"{median:.0f}", f"{slow:.0f}", "yes" if median < WANTED else "no"
+
+
+def latencies(policy: Policy, states: Array) -> NDArray[np.float64]:
     """Return the microseconds of each action over some episodes that are measured at `states`."""
-    assert isinstance(policy, TrackingPolicy | LiftedPolicy)  # those that can drive one robot
-    if isinstance(policy, TrackingPolicy):
-        policy.predict(states[0], len(states))  # what is prepared on first use is not timed
+    session = Session(policy)
+    session.reset(states[0], horizon=len(states))  # what is prepared on first use is not timed
     taken = []
     for _ in range(EPISODES):
-        policy.reset(states[0])
+        session.reset(states[0])
         for measured in states[:-1]:
             begun = time.perf_counter()
-            policy.act(measured)
+            session.act(measured)
+            taken.append(1e6 * (time.perf_counter() - begun))
+    return np.array(taken)
+
+
+def c_latencies(policy: Policy, states: Array) -> NDArray[np.float64]:
+    """Return the microseconds of each action of the exported C, with the call from Python."""
+    program = program_of(policy)
+    context = np.zeros((1, program.context.size))
+    library = Compiled(c_source(program, act_along(policy, states[None], context)), program)
+    taken = []
+    for _ in range(EPISODES):
+        library.reset(states[0], context[0])
+        for measured in states[:-1]:
+            begun = time.perf_counter()
+            library.step(measured)
             taken.append(1e6 * (time.perf_counter() - begun))
     return np.array(taken)
 
@@ -80,10 +104,11 @@ def _network(joints: int) -> Controller:
     generator = np.random.default_rng(0)
     sizes = (2 * joints, 4 * joints, 4 * joints, 2 * joints, joints)
     shapes = list(pairwise(sizes))
-    return InverseMlpController(
+    network = Mlp(
         weights=tuple(generator.normal(size=shape).astype(np.float32) for shape in shapes),
         biases=tuple(np.zeros(size, dtype=np.float32) for size in sizes[1:]),
     )
+    return InverseMlpController(network)
 
 
 if __name__ == "__main__":

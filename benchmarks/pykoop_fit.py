@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.made_demonstrations import made_demonstrations, peak_memory
+from kodex.errors import install_command
 from kodex.interfaces import Array, LiftingLearner
 from kodex.koopman import KoopmanLearner
 from kodex.lifting import MonomialsLearner, PaperPolynomial, PaperPolynomialLearner
@@ -33,7 +34,10 @@ Measured = tuple[float, float, Array]  # seconds, MiB, one-step predictions
 def main() -> None:
     console = Console()
     if find_spec("pykoop") is None:
-        console.print("pykoop is not installed, so it is not compared: pip install 'kodex[bench]'")
+        console.print(
+            f"pykoop is not installed, so it is not compared: {install_command('bench')}",
+            markup=False,
+        )
         return
     table = Table(title="Against pykoop, tool task, 200 demonstrations", show_lines=True)
     for name in ("lifting", "time", "peak memory above the data", "differ by"):

@@ -8,10 +8,12 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
+from kodex.errors import InputError
+from kodex.interfaces import PolicySpec, Step
 from kodex.rollout import roll_out
 from kodex.tasks import Task, task
 from kodex.tasks.adroit import SUBSTEPS
@@ -28,14 +30,22 @@ class Linear:
     """A cheap policy: one matrix."""
 
     gain: Array  # (n, m)
-    sees: Literal["state", "observation"] = "state"
 
-    def begin(self, first: Array) -> None:
+    @property
+    def spec(self) -> PolicySpec:
+        """It observes states of any layout."""
+        return PolicySpec(layout=None, action_size=self.gain.shape[1])
+
+    def begin(self, first: Array, context: Array | None = None) -> None:
         """Return no memory."""
 
-    def step(self, memory: None, seen: Array) -> tuple[Array, None]:
+    def step(self, memory: None, observed: Array) -> Step:
         """Return one product."""
-        return seen @ self.gain, None
+        return Step(observed @ self.gain, None)
+
+    def predict(self, first: Array, horizon: int, context: Array | None = None) -> Array:
+        """Refuse: there is no reference."""
+        raise InputError("a matrix has no reference to predict")
 
 
 def cheap_policy(a_task: Task) -> Linear:

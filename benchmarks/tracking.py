@@ -22,7 +22,7 @@ from kodex.interfaces import ControllerLearner
 from kodex.koopman import KoopmanLearner
 from kodex.policies import TrackingPolicy
 from kodex.rollout import roll_out, servos_of, trying_in
-from kodex.rollout.following import starts_of
+from kodex.rollout.open_loop import starts_of
 from kodex.storage import Stored
 from kodex.tasks import Task
 from kodex.tasks import task as task_named
