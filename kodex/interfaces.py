@@ -6,27 +6,37 @@ model. The memory of an episode is a value that is handed back and forth, so a m
 number of episodes at once.
 """
 
-from collections.abc import Sequence
-from typing import Any, Literal, Protocol, Self, runtime_checkable
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Protocol, Self, runtime_checkable
 
+import numpy as np
+from numpy.typing import NDArray
+
+from kodex.errors import InputError
 from kodex.storage import Stored
-from kodex.trajectory import Array, StateLayout, Trajectory
+from kodex.trajectory import Array, Control, StateLayout, Trajectory
 
 __all__ = [
     "Array",
     "Controller",
     "ControllerLearner",
-    "DrawnAgain",
     "DynamicsLearner",
+    "LearnedPolicy",
     "Lifting",
     "LiftingLearner",
     "Policy",
+    "PolicyLearner",
+    "PolicySpec",
     "ReferenceDynamics",
+    "ResamplableLearner",
+    "Step",
     "Storable",
-    "ToldPolicy",
 ]
 
 
+@runtime_checkable
 class Storable(Protocol):
     """Something that can be written to a folder and read back bit for bit."""
 
@@ -78,19 +88,22 @@ class LiftingLearner(Protocol):
 
 
 @runtime_checkable
-class DrawnAgain(Protocol):
-    """A learner of liftings whose random features can be drawn along what they are used for."""
+class ResamplableLearner(Protocol):
+    """A learner of liftings whose random features can be resampled for what they are used for."""
 
-    def drawn_again(self, lifting: Lifting, outputs: Array, states: Array) -> Lifting:
+    def resample(
+        self, lifting: Lifting, outputs: Array, states: Array, sharpness: float = 1.0
+    ) -> Lifting:
         """Return other features than those of `lifting`, for what its `outputs` depend on.
 
-        The outputs are D z with D (m, p); `states`, (samples, n), are where it is used.
+        The outputs are D z with D (m, p); `states`, (samples, n), are where it is used. Features
+        of sharpness 2 change within half the distance.
         """
 
 
 @runtime_checkable
 class ReferenceDynamics(Storable, Protocol):
-    """Says where robot and object should go next. All methods of the paper but BC are one."""
+    """Predicts where robot and object should go next. All methods of the paper but BC are one."""
 
     @property
     def layout(self) -> StateLayout:
@@ -109,13 +122,6 @@ class ReferenceDynamics(Storable, Protocol):
         """
 
 
-class DynamicsLearner(Protocol):
-    """Settings of a method; `fit` turns demonstrations into reference dynamics."""
-
-    def fit(self, demonstrations: Sequence[Trajectory]) -> ReferenceDynamics:
-        """Return the dynamics learned from `demonstrations`."""
-
-
 @runtime_checkable
 class Controller(Storable, Protocol):
     """Maps where the joints are, and where they should be next, to an action."""
@@ -128,43 +134,138 @@ class Controller(Storable, Protocol):
         """Return actions, (..., n_robot), (..., n_robot) -> (..., action_size)."""
 
 
-class ControllerLearner(Protocol):
-    """Settings of a controller; `fit` turns demonstrations into one."""
+@dataclass(frozen=True)
+class PolicySpec:
+    """What has to be known of a policy to use it."""
 
-    def fit(
-        self, demonstrations: Sequence[Trajectory], validation: Sequence[Trajectory] | None = None
-    ) -> Controller:
-        """Return the controller learned from `demonstrations`; `validation` helps to choose."""
+    layout: StateLayout | None  # of the states; None: it does not look at states
+    action_size: int
+    task: str | None = None  # what it was learned for; None: not recorded
+    observes: Literal["state", "observation"] = "state"  # the task's own observation: experts
+    context: tuple[str, ...] = ()  # what must be given when an episode begins, such as the goal
+    reference: bool = False  # whether `step` returns a reference, and `predict` works
+    substeps: int = 1  # how often it is asked within one step of the task
+    accepts_missing: bool = False  # NaN in an observation means: not measured now
+    control: Control = field(default_factory=Control)  # time step, range of actions, units
+
+    def __post_init__(self) -> None:
+        limits = self.control.action_range
+        if limits is not None:
+            limits.check(self.action_size)
+
+    def check_task(self, name: str, layout: StateLayout, action_size: int) -> None:
+        """Refuse a task that the policy was not learned for."""
+        if self.task is not None and self.task != name:
+            raise InputError(f"this policy was learned for {self.task}; the task is {name}")
+        if self.layout is not None and layout != self.layout:
+            raise InputError(f"this policy was learned for other states than those of {name}")
+        if action_size != self.action_size:
+            raise InputError(
+                f"this policy gives actions of {self.action_size} components; "
+                f"{name} takes {action_size}"
+            )
+
+
+class Step(NamedTuple):
+    """What a policy returns when it is asked for actions."""
+
+    actions: Array  # (episodes, action_size)
+    memory: Any  # to be handed to the next call
+    reference: Array | None = None  # (episodes, n) the state expected after this action
+    novelty: Array | None = None  # (episodes,) of a monitor; above 1: not as demonstrated
+    intended: Array | None = None  # (episodes, m) the actions before a disturbance was added
+
+    @property
+    def alarm(self) -> NDArray[np.bool_] | None:
+        """Whether what was observed is outside what was demonstrated; None: nobody watches."""
+        return None if self.novelty is None else self.novelty > 1.0
 
 
 @runtime_checkable
 class Policy(Protocol):
-    """Acts on a batch of episodes, one action each a step."""
+    """Acts on a batch of episodes; whoever runs it keeps their memory.
 
-    @property
-    def sees(self) -> Literal["state", "observation"]:
-        """What it is shown: the paper's state, or the task's observation as the experts are."""
-
-    def begin(self, first: Array) -> Any:
-        """Return the memory of episodes whose first sight is `first`, (episodes, features)."""
-
-    def step(self, memory: Any, seen: Array) -> tuple[Array, Any]:
-        """Return actions, (episodes, action_size), and the memory after them."""
-
-
-@runtime_checkable
-class ToldPolicy(Protocol):
-    """A policy that may have to be told numbers of the start, because its first sight hides them.
-
-    Whoever runs it looks up the names in `told`, which may be none, in the start.
+    `step` is called once per step of the task, or `spec.substeps` times: the memory knows which
+    of them it is. One robot is a batch of one: `kodex.Session` drives it.
     """
 
     @property
-    def told(self) -> tuple[str, ...]:
-        """The names of the start's numbers that it has to be told."""
+    def spec(self) -> PolicySpec:
+        """What it observes, which context it needs, what it returns."""
 
-    def begin(self, first: Array, told: Array | None = None) -> Any:
-        """Return the memory of episodes; `told` is (episodes, names)."""
+    def begin(self, first: Array, context: Array | None = None) -> Any:
+        """Return the memory of episodes whose first observation is `first`, (episodes, n).
 
-    def step(self, memory: Any, seen: Array) -> tuple[Array, Any]:
-        """Return actions, (episodes, action_size), and the memory after them."""
+        `context` is (episodes, names) in the order of `spec.context`.
+        """
+
+    def step(self, memory: Any, observed: Array) -> Step:
+        """Return actions for what is `observed` now, (episodes, n)."""
+
+    def predict(self, first: Array, horizon: int, context: Array | None = None) -> Array:
+        """Return the open-loop reference, (..., n) -> (..., horizon, n); row 0 is `first`.
+
+        A policy without `spec.reference` refuses.
+        """
+
+
+class LearnedPolicy(Policy, Storable, Protocol):
+    """A policy that was learned, so that it can be kept."""
+
+    def save(
+        self,
+        folder: str | Path,
+        *,
+        provenance: Mapping[str, Any] | None = None,
+        replace: bool = False,
+    ) -> Path:
+        """Write it to `folder` as `config.json` and `model.safetensors`."""
+
+
+class DynamicsLearner(Protocol):
+    """Settings of a method; `fit` turns demonstrations into reference dynamics."""
+
+    def fit(
+        self,
+        training: Sequence[Trajectory],
+        validation: Sequence[Trajectory] | None = None,
+        *,
+        checkpoint: str | Path | None = None,
+    ) -> ReferenceDynamics:
+        """Return the dynamics learned from `training`, selected by `validation`.
+
+        With `checkpoint`, a folder, a training that was interrupted resumes.
+        """
+
+
+class ControllerLearner(Protocol):
+    """Settings of a controller; `fit` turns demonstrations into one."""
+
+    def fit(
+        self,
+        training: Sequence[Trajectory],
+        validation: Sequence[Trajectory] | None = None,
+        *,
+        checkpoint: str | Path | None = None,
+    ) -> Controller:
+        """Return the controller learned from `training`, selected by `validation`."""
+
+
+class PolicyLearner(Protocol):
+    """Settings of a way to learn a policy.
+
+    A learner may have an attribute `requires`: the names of packages beyond the core that its
+    training imports.
+    """
+
+    def fit(
+        self,
+        training: Sequence[Trajectory],
+        validation: Sequence[Trajectory] | None = None,
+        *,
+        checkpoint: str | Path | None = None,
+    ) -> LearnedPolicy:
+        """Return the policy learned from `training`, selected by `validation`.
+
+        With `checkpoint`, a folder, a training that was interrupted resumes.
+        """

@@ -7,7 +7,7 @@ generators around or draw in a certain order.
 """
 
 import hashlib
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import field, fields, is_dataclass, replace
 from operator import index
 from typing import Any, TypeVar
 
@@ -16,6 +16,7 @@ import numpy as np
 from kodex.errors import InputError
 
 Settings = TypeVar("Settings")
+SEED = "seed of the method"
 
 
 def generator(seed: int, *path: str | int) -> np.random.Generator:
@@ -28,16 +29,24 @@ def generator(seed: int, *path: str | int) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, *words])))
 
 
+def seed_field(default: int = 0) -> Any:
+    """Return a dataclass field for the seed of a method, which `with_seed` replaces."""
+    return field(default=default, metadata={SEED: True})
+
+
 def with_seed(settings: Settings, seed: int) -> Settings:
-    """Return `settings` with `seed` for every field of that name, in dataclasses and tuples."""
+    """Return `settings` with `seed` for every field declared by `seed_field`, however deep.
+
+    Settings are dataclasses and tuples of them.
+    """
     if isinstance(settings, tuple):
         return tuple(with_seed(each, seed) for each in settings)  # type: ignore[return-value]
     if not is_dataclass(settings) or isinstance(settings, type):
         return settings
     changed: dict[str, Any] = {}
-    for field in fields(settings):
-        value = getattr(settings, field.name)
-        changed[field.name] = seed if field.name == "seed" else with_seed(value, seed)
+    for each in fields(settings):
+        value = getattr(settings, each.name)
+        changed[each.name] = seed if SEED in each.metadata else with_seed(value, seed)
     return replace(settings, **changed)
 
 

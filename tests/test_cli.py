@@ -1,16 +1,22 @@
 """The dispatcher: one verb, one sentence when it refuses, and the exit codes that scripts read."""
 
+import errno
+import os
+import signal
 import subprocess
 import sys
+import warnings
 from importlib import import_module
 
 import numpy as np
 import pytest
 
 import kodex
-from kodex.cli import VERBS, main
+from kodex.cli import GROUPS, VERBS, main
 from kodex.demonstrations import TrajectorySet, write
 from kodex.errors import InputError, MissingFeatureError
+from kodex.koopman import KoopmanLearner, save
+from kodex.lifting import MonomialsLearner
 from kodex.trajectory import Start, StateLayout, Trajectory
 
 
@@ -24,7 +30,7 @@ def refused():
 
 
 def missing():
-    raise MissingFeatureError("training needs torch: pip install 'kodex[train]'")
+    raise MissingFeatureError("training needs torch: pip install 'kodex-skills[train]'")
 
 
 def greet(name: str, /, times: int = 1) -> None:
@@ -40,9 +46,27 @@ def greet(name: str, /, times: int = 1) -> None:
     print(" ".join([f"hello {name}"] * times))
 
 
+def full():
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "table.md")
+
+
+def starved():
+    raise MemoryError
+
+
+def terminated():
+    os.kill(os.getpid(), signal.SIGTERM)
+    signal.pause()
+
+
+def hostile():
+    warnings.warn("the file says \x1b[2J", stacklevel=1)
+    raise InputError("found \x1b]0;owned\x07")
+
+
 @pytest.fixture(autouse=True)
 def verbs_of_this_file(monkeypatch):
-    for verb in (interrupted, refused, missing, greet):
+    for verb in (interrupted, refused, missing, greet, full, starved, terminated, hostile):
         monkeypatch.setitem(VERBS, verb.__name__, (f"{__name__}:{verb.__name__}", "A test verb"))
 
 
@@ -55,7 +79,7 @@ def test_a_verb_gets_its_arguments_and_ends_with_0(capsys):
 def test_help_lists_every_verb(words, capsys):
     assert main(words) == 0
     shown = capsys.readouterr().out
-    assert all(f"kodex {verb}" in shown for verb in VERBS)
+    assert all(f"kodex {verb}" in shown for group in GROUPS.values() for verb in group)
 
 
 def test_the_help_of_a_verb_explains_each_argument_once(capsys):
@@ -75,10 +99,10 @@ def test_version_is_that_of_the_package(capsys):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["descripe"], "kodex descripe: there is no verb 'descripe': did you mean describe?"),
-        (["xyzzy"], "kodex xyzzy: there is no verb 'xyzzy': kodex --help lists the verbs"),
+        (["descripe"], "kodex descripe: there is no command 'descripe': did you mean describe?"),
+        (["xyzzy"], "kodex xyzzy: there is no command 'xyzzy': kodex --help lists the commands"),
         (["refused"], "kodex refused: expected a hand; found a foot: bring a hand"),
-        (["missing"], "kodex missing: training needs torch: pip install 'kodex[train]'"),
+        (["missing"], "kodex missing: training needs torch: pip install 'kodex-skills[train]'"),
     ],
 )
 def test_what_is_refused_ends_with_2_and_one_sentence(words, sentence, capsys):
@@ -107,7 +131,9 @@ def test_the_program_itself_ends_with_the_code_and_shows_no_traceback():
         [sys.executable, "-m", "kodex.cli", "descripe"], capture_output=True, text=True
     )
     assert answer.returncode == 2
-    assert answer.stderr == "kodex descripe: there is no verb 'descripe': did you mean describe?\n"
+    assert (
+        answer.stderr == "kodex descripe: there is no command 'descripe': did you mean describe?\n"
+    )
 
 
 @pytest.mark.parametrize("verb", sorted(VERBS))
@@ -168,3 +194,84 @@ def test_describe_refuses_a_file_that_was_cut_off(file, capsys):
         shown
         == f"kodex describe: {file} cannot be read: it was cut off; copy or collect it again\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("verb", "code", "words"),
+    [
+        ("full", 2, "the disk does not take it: [Errno 28] No space left on device: 'table.md'"),
+        ("starved", 1, "out of memory"),
+        ("terminated", 1, "interrupted; nothing was left half-written"),
+    ],
+)
+def test_trouble_is_one_sentence_and_an_exit_code(verb, code, words, capsys):
+    before = signal.getsignal(signal.SIGTERM)
+    assert main([verb]) == code
+    said = capsys.readouterr().err
+    assert words in said
+    assert said.count("\n") == 1
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+@pytest.mark.filterwarnings("default")
+def test_what_a_terminal_would_obey_is_written_out(capsys):
+    assert main(["hostile"]) == 2
+    said = capsys.readouterr().err
+    assert "\x1b" not in said
+    assert r"note: the file says \x1b[2J" in said
+    assert r"found \x1b]0;owned\x07" in said
+
+
+def test_a_terminal_without_the_right_characters_stops_nothing():
+    answer = subprocess.run(
+        [sys.executable, "-m", "kodex.cli", "doctor"],
+        env={**os.environ, "PYTHONIOENCODING": "ascii", "HOME": "/β"},
+        capture_output=True,
+    )
+    assert (answer.returncode, answer.stderr) == (0, b"")
+
+
+HOSTILE = "[/b]\x1b]0;owned\x07[bold]"
+
+
+def test_names_from_files_are_printed_as_they_are(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "500")
+    episode = Trajectory(StateLayout((HOSTILE,), ("$x$",)), np.zeros((3, 2)))
+    path = tmp_path / "a[/b]" / "door.h5"
+    write(path, TrajectorySet([episode]), provenance={HOSTILE: HOSTILE})
+    assert main(["describe", str(path)]) == 0
+    shown = capsys.readouterr().out
+    assert "\x1b" not in shown
+    assert "\x07" not in shown
+    assert str(path) in shown
+    assert shown.count(r"[/b]\x1b]0;owned\x07[bold]") == 3
+
+
+def test_a_model_of_odd_names_can_be_inspected(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "500")
+    random = np.random.default_rng(0)
+    states = [np.cumsum(random.normal(size=(9, 2)), axis=0) for _ in range(5)]
+    layout = StateLayout((HOSTILE,), ("hinge",))
+    dynamics = KoopmanLearner(lifting=MonomialsLearner(1)).fit(
+        [Trajectory(layout, each) for each in states]
+    )
+    save(dynamics, tmp_path / "m[/i]")
+    assert main(["inspect", str(tmp_path / "m[/i]")]) == 0
+    shown = capsys.readouterr().out
+    assert "m[/i]" in shown
+    assert "\x1b" not in shown
+    assert r"[/b]\x1b]0;owned" in shown
+
+
+def test_what_would_not_be_replaced_is_refused_before_the_work(tmp_path, capsys):
+    (tmp_path / "notes.json").write_text("precious")
+    (tmp_path / "notes.h5").write_text("precious")
+    for words in (
+        ["evaluate", "nowhere", "--task", "door", "--json", str(tmp_path / "notes.json")],
+        ["evaluate", "nowhere", "--task", "door", "--rollouts", str(tmp_path / "notes.h5")],
+        ["compare", "nowhere", "expert", "--task", "door", "--json", str(tmp_path / "notes.json")],
+        ["compare", "nowhere", "expert", "--task", "door", "--plot", str(tmp_path / "notes.json")],
+        ["collect", "door", "-o", str(tmp_path / "notes.h5")],
+    ):
+        assert main([*words, "--replace"]) == 2
+        assert "is a text or something unknown, and only a" in capsys.readouterr().err

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kodex.errors import InputError
-from kodex.seeding import generator, with_seed
+from kodex.seeding import generator, seed_field, with_seed
 
 PATHS = st.lists(st.text(":/ab1") | st.integers(0, 20), max_size=3).map(tuple)
 
@@ -77,7 +77,8 @@ class Leaf:
     """Settings with a seed."""
 
     size: int = 3
-    seed: int = 0
+    seed: int = seed_field()
+    draw_seed: int = 1  # no seed of the method
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kodex.errors import InputError
-from kodex.trajectory import Start, Starts, StateLayout, Trajectory
+from kodex.trajectory import ActionRange, Start, Starts, StateLayout, Trajectory
 
 LAYOUT = StateLayout(robot=("thumb", "wrist"), object=("hinge",))
 
@@ -57,6 +57,10 @@ def test_the_parts_of_a_trajectory_are_those_of_its_layout():
         ({"actions": np.zeros(3)}, "actions .* 2 axes"),
         ({"progress": np.zeros(3)}, "progress .* must have 4 rows"),
         ({"rewards": np.zeros(4)}, "rewards .* must have 3 rows"),
+        ({"context": {"goal": np.nan}}, "context goal must be a finite number; found nan"),
+        ({"time_step": 0.0}, "time_step is the seconds .* found 0"),
+        ({"action_range": ActionRange((1.0,), (1.0,))}, "rise from low to high; found 1"),
+        ({"action_range": ActionRange((0.0,) * 2, (1.0,) * 3)}, "2 each; found 2 and 3"),
     ],
 )
 def test_shapes_that_disagree_are_refused_by_field(fields, reason):

@@ -1,19 +1,21 @@
-"""The paper's baselines: NN, LSTM, NDP and NGF say references, state-action BC says actions.
+"""The paper's baselines: NN, LSTM, NDP and NGF predict references, state-action BC outputs actions.
 
-Adding one is a file here and a line in `kodex.baselines.methods`.
+Adding one is a file here and an entry in the table of `kodex.baselines.presets`.
 """
 
 from kodex.baselines.bc import ClonedPolicy, CloningLearner
+from kodex.baselines.learning import BaselineLearner
 from kodex.baselines.lstm import LstmDynamics, LstmLearner
-from kodex.baselines.methods import METHODS, SENTENCES, BaselineLearner, method
 from kodex.baselines.ndp import NdpDynamics, NdpLearner
 from kodex.baselines.ngf import NgfDynamics, NgfLearner
 from kodex.baselines.ngf_time import NgfTimeDynamics, NgfTimeLearner
 from kodex.baselines.nn import NnDynamics, NnLearner
+from kodex.baselines.presets import BASELINES, SIZES, Baseline, Size, baseline_learner
 
 __all__ = [
-    "METHODS",
-    "SENTENCES",
+    "BASELINES",
+    "SIZES",
+    "Baseline",
     "BaselineLearner",
     "ClonedPolicy",
     "CloningLearner",
@@ -27,5 +29,6 @@ __all__ = [
     "NgfTimeLearner",
     "NnDynamics",
     "NnLearner",
-    "method",
+    "Size",
+    "baseline_learner",
 ]

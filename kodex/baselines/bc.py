@@ -5,74 +5,90 @@ every step, so it is the one baseline that runs in closed loop.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from kodex.baselines.learning import learned_and_judged, settings_of
+from kodex.baselines.learning import settings_of, split, standardiser_of
 from kodex.baselines.open_loop import check_first, restored_network, stored_network
 from kodex.errors import InputError
-from kodex.networks.descent import Descent, Problem, descend
+from kodex.interfaces import PolicySpec, Step
+from kodex.model_card import write_policy
 from kodex.networks.mlp import Mlp, mlp_parameters
 from kodex.networks.operations import Signal
-from kodex.networks.standard import Standard
-from kodex.seeding import generator
-from kodex.storage import Stored, write_model
-from kodex.trajectory import Array, StateLayout, Trajectory
+from kodex.networks.training import TrainingConfig, TrainingProblem, train
+from kodex.seeding import generator, seed_field
+from kodex.standardiser import Standardiser
+from kodex.storage import Stored
+from kodex.trajectory import Array, Control, StateLayout, Trajectory, task_of
 
-PAPER_DESCENT = Descent(epochs=200, batch_size=8)
+PAPER_TRAINING = TrainingConfig(epochs=200, batch_size=8)
 
 
 @dataclass(frozen=True, eq=False)
 class ClonedPolicy:
     """Actions as a network of the state."""
 
-    sees: ClassVar[Literal["state", "observation"]] = "state"
-
     layout: StateLayout
-    standard: Standard  # of states
+    standardiser: Standardiser  # of states
     parameters: Mapping[str, Array]  # of Mlp "network"; "action shift", "action scale", (m,)
     task: str | None = None  # what it was learned for; None: nobody said
+    control: Control = field(default_factory=Control)  # how the robot is driven
 
-    @property
-    def action_size(self) -> int:
-        """The number of components of an action."""
-        return len(self.parameters["action shift"])
+    @cached_property
+    def spec(self) -> PolicySpec:
+        """It observes states, and acts without a reference."""
+        size = len(self.parameters["action shift"])
+        return PolicySpec(
+            layout=self.layout, action_size=size, task=self.task, control=self.control
+        )
 
     def act(self, states: Array) -> Array:
         """Return actions, (..., n) -> (..., m); the world clips them to [-1, 1]."""
-        signal = self.standard.apply(check_first(states, self.layout))
-        answers: Array = Mlp.of(self.parameters, "network")(signal)
-        return answers * self.parameters["action scale"] + self.parameters["action shift"]
+        signal = self.standardiser.apply(check_first(states, self.layout))
+        outputs: Array = Mlp.of(self.parameters, "network")(signal)
+        return outputs * self.parameters["action scale"] + self.parameters["action shift"]
 
-    def begin(self, first: Array) -> None:
-        """Remember nothing: the state says it all."""
+    def begin(self, first: Array, context: Array | None = None) -> None:
+        """Remember nothing: the observed state is enough."""
 
-    def step(self, memory: None, seen: Array) -> tuple[Array, None]:
-        """Return the actions for what is `seen`, (episodes, n) -> (episodes, m)."""
-        return self.act(seen), None
+    def step(self, memory: None, observed: Array) -> Step:
+        """Return the actions for what is `observed`, (episodes, n) -> (episodes, m)."""
+        return Step(self.act(observed), None)
 
-    def check_task(self, name: str, layout: StateLayout, action_size: int) -> None:
-        """Refuse a task that this policy was not learned for."""
-        if self.task is not None and self.task != name:
-            raise InputError(f"this policy was learned for {self.task}; the task is {name}")
-        if layout != self.layout or action_size != self.action_size:
-            raise InputError(f"this policy was learned for other states or actions than {name}'s")
+    def predict(self, first: Array, horizon: int, context: Array | None = None) -> Array:
+        """Refuse: there is no reference."""
+        raise InputError("this policy acts directly, without a reference to predict")
 
-    def save(self, folder: str | Path, *, replace: bool = False) -> Path:
+    def __repr__(self) -> str:
+        return (
+            f"ClonedPolicy(task={self.task}, {self.layout.size} states, "
+            f"{self.spec.action_size} actions)"
+        )
+
+    def save(
+        self,
+        folder: str | Path,
+        *,
+        provenance: Mapping[str, Any] | None = None,
+        replace: bool = False,
+    ) -> Path:
         """Write it to `folder` as `config.json` and `model.safetensors`."""
-        return write_model(self.stored(), folder, replace=replace)
+        return write_policy(self, folder, provenance=provenance, replace=replace)
 
     def stored(self) -> Stored:
         """Return what it is made of."""
-        return stored_network("bc", self.layout, self.standard, self.parameters, task=self.task)
+        config = {"task": self.task, "control": self.control.as_config()}
+        return stored_network("bc", self.layout, self.standardiser, self.parameters, **config)
 
     @classmethod
     def restore(cls, stored: Stored) -> Self:
         """Return what `stored` was made from."""
-        return cls(*restored_network(stored), task=stored.config["task"])
+        control = Control.of_config(stored.config.get("control", {}))
+        return cls(*restored_network(stored), task=stored.config["task"], control=control)
 
 
 @dataclass(frozen=True)
@@ -82,72 +98,53 @@ class CloningLearner:
     The paper gives neither a learning rate, nor epochs, nor a batch; no code was released.
     """
 
+    requires: ClassVar[tuple[str, ...]] = ("torch",)
+
     hidden: tuple[int, ...] = (64, 128, 64)
-    descent: Descent = PAPER_DESCENT
+    config: TrainingConfig = PAPER_TRAINING
     standardise: bool = False  # states and actions
     held_out: float = 0.2  # of the demonstrations, if none are given to validate with
-    seed: int = 0
+    seed: int = seed_field()
     show_progress: bool = True
 
     def fit(
         self,
-        demonstrations: Sequence[Trajectory],
+        training: Sequence[Trajectory],
         validation: Sequence[Trajectory] | None = None,
         *,
         checkpoint: str | Path | None = None,
     ) -> ClonedPolicy:
-        """Return the network that the validation likes best."""
-        parts = learned_and_judged(
-            demonstrations, validation, held_out=self.held_out, seed=self.seed
-        )
-        (states, actions), judged = _pairs(parts[0]), _pairs(parts[1])
-        units, action_units = (
-            Standard.of(each) if self.standardise else Standard.raw(each.shape[1])
-            for each in (states, actions)
-        )
+        """Return the network with the least validation loss."""
+        learned, validated = split(self, training, validation, actions=True)
+        states, actions = _pairs(learned)
+        state_units, action_units = (standardiser_of(self, each) for each in (states, actions))
+
+        def data(pairs: tuple[Array, Array]) -> dict[str, Array]:
+            return {"states": state_units.apply(pairs[0]), "actions": action_units.apply(pairs[1])}
+
         sizes = (states.shape[1], *self.hidden, actions.shape[1])
-        problem = Problem(
+        problem = TrainingProblem(
             name="bc",
             parameters=mlp_parameters("network", sizes, generator(self.seed, "bc")),
-            data={"states": units.apply(states), "actions": action_units.apply(actions)},
-            validation={
-                "states": units.apply(judged[0]),
-                "actions": action_units.apply(judged[1]),
-            },
+            data=data((states, actions)),
+            validation=data(_pairs(validated)),
             loss=_error,
-            judge=_error,
-            constants={},
             settings=settings_of(self),
             seed=self.seed,
         )
-        parameters = descend(problem, self.descent, show=self.show_progress, checkpoint=checkpoint)
+        parameters = train(problem, self.config, show=self.show_progress, checkpoint=checkpoint)
         parameters |= {"action shift": action_units.shift, "action scale": action_units.scale}
-        start = demonstrations[0].start
-        return ClonedPolicy(
-            demonstrations[0].layout, units, parameters, None if start is None else start.task
-        )
+        first = training[0]
+        return ClonedPolicy(first.layout, state_units, parameters, task_of(first), first.control)
 
 
 def _error(parameters: Mapping[str, Signal], batch: Mapping[str, Signal]) -> Signal:
-    missed = Mlp.of(parameters, "network")(batch["states"]) - batch["actions"]
-    return (missed * missed).mean()
+    error = Mlp.of(parameters, "network")(batch["states"]) - batch["actions"]
+    return (error * error).mean()
 
 
 def _pairs(demonstrations: Sequence[Trajectory]) -> tuple[Array, Array]:
     """Return states and the actions taken in them, (pairs, n) and (pairs, m)."""
-    actions = []
-    for place, demonstration in enumerate(demonstrations):
-        if demonstration.actions is None:
-            raise InputError(
-                f"demonstration {place} has no actions, which is what behaviour cloning learns: "
-                "give demonstrations with actions, or use a method that learns from states"
-            )
-        if not np.isfinite(demonstration.actions).all():
-            raise InputError(
-                f"demonstration {place} has actions that are not finite numbers: leave it out"
-            )
-        actions.append(demonstration.actions)
-    if len({each.shape[1] for each in actions}) > 1:
-        raise InputError("the demonstrations have actions of different sizes: use one robot's")
+    actions = [each.actions for each in demonstrations if each.actions is not None]
     states = [demonstration.states[:-1] for demonstration in demonstrations]
     return np.concatenate(states), np.concatenate(actions)

@@ -5,10 +5,11 @@ One component y of the state moves from y(1) to a goal g as a damped spring, wit
     dz/dt = α (β (g - y) - z) + f,      dy/dt = z,      β = α/4: critically damped.
 
 A phase s falls from 1 like exp(-t), and the force f = s (g - y(1)) Σ w_i ψ_i(s) / Σ ψ_i(s) fades
-with it, so y reaches g whatever the weights w are. Bumps ψ_i of the phase give the force its shape.
+with it, so y reaches g whatever the weights w are. Basis functions ψ_i of the phase shape the
+force.
 
 Integrated with Euler's explicit steps, all of this is *linear* in y(1), z(1), g and w (g - y(1)).
-So `Dmp.responses` computes once how y answers to each, for all times, and a batch of trajectories
+So `Dmp.responses` computes once how y responds to each, for all times, and a batch of trajectories
 is a product of matrices; `Dmp.step` takes the same steps one at a time.
 """
 
@@ -27,13 +28,15 @@ from kodex.trajectory import Array
 class Dmp:
     """The constants of a primitive."""
 
-    bumps: int  # N
+    basis_functions: int  # N
     period: float = 0.01  # of a step, in units of the phase's time
     stiffness: float = 25.0  # α
 
     def __post_init__(self) -> None:
-        if self.bumps < 1:
-            raise InputError(f"a primitive needs at least 1 bump; found {self.bumps}")
+        if self.basis_functions < 1:
+            raise InputError(
+                f"a primitive needs at least 1 basis function; found {self.basis_functions}"
+            )
         if not 0.0 < self.period * self.stiffness < 2.0:
             raise InputError(
                 "Euler's steps follow the spring only while period · stiffness < 2; "
@@ -47,19 +50,19 @@ class Dmp:
 
     def basis(self, phases: Array) -> Array:
         """Return s ψ_i(s) / Σ ψ_i(s), (..., N), which the weights multiply."""
-        centres = np.exp(-np.linspace(0.0, 1.0, self.bumps))
-        widths = self.bumps**1.5 / centres
+        centres = np.exp(-np.linspace(0.0, 1.0, self.basis_functions))
+        widths = self.basis_functions**1.5 / centres
         # The common factor exp(max) cancels, and keeps the quotient defined far from all centres.
         exponents = -widths * (phases[..., None] - centres) ** 2
-        bumps = np.exp(exponents - exponents.max(axis=-1, keepdims=True))
-        return np.asarray(phases[..., None] * bumps / bumps.sum(axis=-1, keepdims=True))
+        values = np.exp(exponents - exponents.max(axis=-1, keepdims=True))
+        return np.asarray(phases[..., None] * values / values.sum(axis=-1, keepdims=True))
 
     def phases(self, steps: int) -> Array:
         """Return the phase of each force, (steps - 1,): it falls before the force is taken."""
         return np.asarray((1.0 - self.period) ** np.arange(1, steps), dtype=np.float64)
 
     def responses(self, steps: int) -> dict[str, Array]:
-        """Return how y answers at each of `steps` times to each thing that it is linear in.
+        """Return how y responds at each of `steps` times to each thing that it is linear in.
 
         To y(1), z(1) and g: (steps, 1) each; to the weights: (steps, N).
         """

@@ -1,6 +1,6 @@
-"""NDP, neural dynamic policies: a network writes the whole motion down as movement primitives.
+"""NDP, neural dynamic policies: a network outputs the whole motion as movement primitives.
 
-From the first state, the network says a goal and the weights of a force for every component of
+From the first state, the network predicts a goal and the weights of a force for every component of
 the state, and `kodex.baselines.dmp` integrates them. The training compares whole trajectories, and
 its gradient flows through the integrator, which costs one product of matrices.
 """
@@ -9,29 +9,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from kodex.baselines.dmp import Dmp, Motion, trajectories
-from kodex.baselines.learning import prepared, settings_of
+from kodex.baselines.learning import prepare
 from kodex.baselines.open_loop import (
     check_first,
     check_horizon,
     restored_network,
     stored_network,
 )
-from kodex.baselines.sequences import Sequences, mean_square
-from kodex.networks.descent import Descent, Problem, descend
+from kodex.baselines.sequences import Sequences, masked_mean
 from kodex.networks.mlp import Mlp, mlp_parameters
 from kodex.networks.operations import Signal
-from kodex.networks.standard import Standard
-from kodex.seeding import generator
+from kodex.networks.training import TrainingConfig, train
+from kodex.seeding import generator, seed_field
+from kodex.standardiser import Standardiser
 from kodex.storage import Stored
 from kodex.trajectory import Array, StateLayout, Trajectory
 
-PAPER_DESCENT = Descent(epochs=200, batch_size=4, fresh_adam="epoch")
-PAPER_DMP = Dmp(bumps=30)
+PAPER_TRAINING = TrainingConfig(epochs=200, batch_size=4, reset_optimiser="epoch")
+PAPER_DMP = Dmp(basis_functions=30)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,29 +39,31 @@ class NdpDynamics:
     """A network from x(1) to goals and weights, and the primitives that they steer."""
 
     layout: StateLayout
-    standard: Standard
+    standardiser: Standardiser
     # of Mlp "network"; "goal gain" and "weight gain", (1,); "velocity", (n,), how fast it begins
     parameters: Mapping[str, Array]
     dmp: Dmp
 
     def begin(self, first: Array) -> Motion:
         """Return the memory of episodes that begin in `first`, (episodes, n)."""
-        state = self.standard.apply(check_first(first, self.layout))
+        state = self.standardiser.apply(check_first(first, self.layout))
         goals, weights = _goals_and_weights(self.parameters, state)
         return self.dmp.begin(state, goals, weights, self.parameters["velocity"])
 
     def step(self, memory: Motion, measured: Array) -> tuple[Array, Motion]:
         """Return the next reference, (episodes, n), and the memory after it."""
         after = self.dmp.step(memory)
-        return self.standard.undo(after.y), after
+        return self.standardiser.undo(after.y), after
 
     def predict(self, first: Array, horizon: int) -> Array:
         """Return references, (..., n) -> (..., horizon, n); row 0 is `first`."""
         check_horizon(horizon)
-        state = self.standard.apply(check_first(first, self.layout)).reshape(-1, self.layout.size)
+        state = self.standardiser.apply(check_first(first, self.layout)).reshape(
+            -1, self.layout.size
+        )
         goals, weights = _goals_and_weights(self.parameters, state)
         velocity = self.parameters["velocity"]
-        references = self.standard.undo(
+        references = self.standardiser.undo(
             trajectories(self._responses(horizon), state, goals, weights, velocity)
         )
         return references.reshape(*first.shape[:-1], horizon, self.layout.size)
@@ -80,9 +82,9 @@ class NdpDynamics:
         return stored_network(
             "ndp",
             self.layout,
-            self.standard,
+            self.standardiser,
             self.parameters,
-            bumps=self.dmp.bumps,
+            basis_functions=self.dmp.basis_functions,
             period=self.dmp.period,
             stiffness=self.dmp.stiffness,
         )
@@ -90,13 +92,18 @@ class NdpDynamics:
     @classmethod
     def restore(cls, stored: Stored) -> Self:
         """Return what `stored` was made from."""
-        names = ("bumps", "period", "stiffness")
-        return cls(*restored_network(stored), Dmp(*(stored.config[name] for name in names)))
+        config = dict(stored.config)
+        if "bumps" in config:  # the name in kodex 0.1
+            config["basis_functions"] = config["bumps"]
+        names = ("basis_functions", "period", "stiffness")
+        return cls(*restored_network(stored), Dmp(*(config[name] for name in names)))
 
 
 @dataclass(frozen=True)
 class NdpLearner:
     """Settings; as they stand, what the authors ran on all tasks."""
+
+    requires: ClassVar[tuple[str, ...]] = ("torch",)
 
     hidden: tuple[int, ...] = (128, 256, 128)
     dmp: Dmp = PAPER_DMP
@@ -105,65 +112,50 @@ class NdpLearner:
     duration: float | None = None
     # z(1), the same for every component, in the units of learning; None: the mean demonstrated.
     velocity: float | None = 0.01
-    goal_gain: float = 1000.0  # the last layer's answers are multiplied by these
+    goal_gain: float = 1000.0  # the last layer's outputs are multiplied by these
     weight_gain: float = 1000.0
-    descent: Descent = PAPER_DESCENT
+    config: TrainingConfig = PAPER_TRAINING
     standardise: bool = False
     held_out: float = 0.2  # of the demonstrations, if none are given to validate with
-    seed: int = 0
+    seed: int = seed_field()
     show_progress: bool = True
 
     def fit(
         self,
-        demonstrations: Sequence[Trajectory],
+        training: Sequence[Trajectory],
         validation: Sequence[Trajectory] | None = None,
         *,
         checkpoint: str | Path | None = None,
     ) -> NdpDynamics:
-        """Return the network that the validation likes best."""
-        data = prepared(
-            demonstrations,
-            validation,
-            held_out=self.held_out,
-            seed=self.seed,
-            standardise=self.standardise,
-        )
-        steps = max(data.learn.steps, data.judge.steps)
+        """Return the network with the least validation loss."""
+        data = prepare(self, training, validation)
+        steps = max(data.training.steps, data.validation.steps)
         dmp = self.dmp
         if self.duration is not None:
-            dmp = replace(dmp, period=self.duration / (data.learn.steps - 1))
+            dmp = replace(dmp, period=self.duration / (data.training.steps - 1))
         constants = {
             "goal gain": np.array([self.goal_gain]),
             "weight gain": np.array([self.weight_gain]),
-            "velocity": self._velocity(data.learn, dmp.period),
+            "velocity": self._velocity(data.training, dmp.period),
         }
 
-        def error(parameters: Mapping[str, Signal], batch: Mapping[str, Signal]) -> Signal:
-            first, wanted = batch["states"][:, 0], batch["states"]
+        def loss(parameters: Mapping[str, Signal], batch: Mapping[str, Signal]) -> Signal:
+            first, target = batch["states"][:, 0], batch["states"]
             responses = {
-                name: parameters[name][: wanted.shape[1]]
+                name: parameters[name][: target.shape[1]]
                 for name in parameters
                 if name.startswith("response")
             }
             goals, weights = _goals_and_weights(parameters, first)
-            reached = trajectories(responses, first, goals, weights, parameters["velocity"])
-            return mean_square(reached - wanted, batch["there"])
+            predicted = trajectories(responses, first, goals, weights, parameters["velocity"])
+            return masked_mean((predicted - target) ** 2, batch["mask"])
 
-        problem = Problem(
-            name="ndp",
-            parameters=_first_parameters(
-                (data.learn.layout.size, *self.hidden), dmp.bumps, self.seed
-            ),
-            data=data.learn.cut(None),
-            validation=data.judge.cut(None),
-            loss=error,
-            judge=error,
-            constants={**constants, **dmp.responses(steps)},
-            settings=settings_of(self),
-            seed=self.seed,
-        )
-        parameters = descend(problem, self.descent, show=self.show_progress, checkpoint=checkpoint)
-        return NdpDynamics(data.learn.layout, data.standard, {**parameters, **constants}, dmp)
+        sizes = (data.layout.size, *self.hidden)
+        first = _initial_parameters(sizes, dmp.basis_functions, self.seed)
+        responses = dmp.responses(steps)
+        problem = data.problem("ndp", first, loss, constants={**constants, **responses})
+        parameters = train(problem, self.config, show=self.show_progress, checkpoint=checkpoint)
+        return NdpDynamics(data.layout, data.standardiser, {**parameters, **constants}, dmp)
 
     def _velocity(self, sequences: Sequences, period: float) -> Array:
         if self.velocity is not None:
@@ -174,21 +166,21 @@ class NdpLearner:
 
 def _goals_and_weights(parameters: Mapping[str, Signal], first: Signal) -> tuple[Signal, Signal]:
     """Return goals, (episodes, n), and weights, (episodes, N, n), from x(1), (episodes, n)."""
-    answers, size = Mlp.of(parameters, "network")(first), first.shape[-1]
-    weights = answers[..., size:].reshape(len(first), size, -1).swapaxes(1, 2)
-    return answers[..., :size] * parameters["goal gain"], weights * parameters["weight gain"]
+    outputs, size = Mlp.of(parameters, "network")(first), first.shape[-1]
+    weights = outputs[..., size:].reshape(len(first), size, -1).swapaxes(1, 2)
+    return outputs[..., :size] * parameters["goal gain"], weights * parameters["weight gain"]
 
 
-def _first_parameters(sizes: Sequence[int], bumps: int, seed: int) -> dict[str, Array]:
-    """Return the authors' first parameters: hidden biases of 0.1, an orthogonal last layer."""
+def _initial_parameters(sizes: Sequence[int], basis_functions: int, seed: int) -> dict[str, Array]:
+    """Return the authors' initial parameters: hidden biases of 0.1, an orthogonal last layer."""
     random = generator(seed, "ndp")
-    outputs = sizes[0] * (bumps + 1)
+    outputs = sizes[0] * (basis_functions + 1)
     parameters = mlp_parameters("network", (*sizes, outputs), random)
-    for place, after in enumerate(sizes[1:]):
-        shape = parameters[f"network.weight {place}"].shape
+    for layer, after in enumerate(sizes[1:]):
+        shape = parameters[f"network.weight {layer}"].shape
         # Their bound is 1/√outputs: the initialiser takes a transposed matrix for the other.
-        parameters[f"network.weight {place}"] = random.uniform(-1.0, 1.0, shape) / np.sqrt(after)
-        parameters[f"network.bias {place}"] = np.full(after, 0.1)
+        parameters[f"network.weight {layer}"] = random.uniform(-1.0, 1.0, shape) / np.sqrt(after)
+        parameters[f"network.bias {layer}"] = np.full(after, 0.1)
     last = len(sizes) - 1
     gaussian = random.normal(size=(outputs, sizes[-1]))
     orthogonal = np.linalg.qr(gaussian if outputs >= sizes[-1] else gaussian.T)[0]

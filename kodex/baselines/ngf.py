@@ -1,9 +1,9 @@
 """NGF, neural geometric fabrics: networks for geometry, mass, potential and damping.
 
 The mathematics is in `kodex.baselines.fabric`. The robot's joints follow it from x(1), step by
-step: the velocity moves by the acceleration, the joints by the velocity. Every network sees the
-joints and, constant during an episode, the whole first state, by which it knows what the task is
-this time. The paper's states have no velocities, so a network says how fast an episode begins.
+step: the velocity moves by the acceleration, the joints by the velocity. The inputs of every
+network are the joints and, as a context, the whole first state, which identifies the episode's
+goal. The paper's states have no velocities, so a network predicts how fast an episode begins.
 
 Fabrics move the robot. The object's part of a reference stays what it was in the first state.
 """
@@ -11,29 +11,30 @@ Fabrics move the robot. The object's part of a reference stays what it was in th
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, NamedTuple, Self
+from typing import ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
 from kodex.baselines.fabric import DiagonalMetric, Fabric, Metric
-from kodex.baselines.learning import prepared, settings_of
+from kodex.baselines.learning import prepare
 from kodex.baselines.open_loop import check_first, restored_network, stepped, stored_network
+from kodex.baselines.sequences import masked_mean
 from kodex.errors import InputError
-from kodex.networks.descent import Descent, Problem, descend
 from kodex.networks.mlp import Activation, Mlp, mlp_parameters
 from kodex.networks.operations import Signal, huber, in_time
-from kodex.networks.standard import Standard
-from kodex.seeding import generator
+from kodex.networks.training import TrainingConfig, train
+from kodex.seeding import generator, seed_field
+from kodex.standardiser import Standardiser
 from kodex.storage import Stored
 from kodex.trajectory import Array, StateLayout, Trajectory
 
-# "euler" adds the acceleration; "energy" is `Fabric.stride`, which cannot run away by its geometry.
+# "euler" adds the acceleration; "energy" is `Fabric.step`, whose geometry cannot diverge.
 Integrator = Literal["euler", "energy"]
-PAPER_DESCENT = Descent(epochs=10_000, batch_size=None, decay=0.1, betas=(0.9, 0.95))
+PAPER_TRAINING = TrainingConfig(epochs=10_000, batch_size=None, weight_decay=0.1, betas=(0.9, 0.95))
 
 
 class NgfMemory(NamedTuple):
-    """Where episodes are on their fabric, in standard units."""
+    """Position and velocity of episodes on their fabric, in standard units."""
 
     first: Signal  # (episodes, n) the context
     q: Signal  # (episodes, n_robot)
@@ -46,7 +47,7 @@ class NgfDynamics:
     """Joints on a fabric that depends on the first state."""
 
     layout: StateLayout
-    standard: Standard
+    standardiser: Standardiser
     # of five Mlps; "period", (1,); "triangle", (n_robot, n_robot), unless the mass is diagonal
     parameters: Mapping[str, Array]
     activation: Activation
@@ -59,7 +60,7 @@ class NgfDynamics:
 
     def begin(self, first: Array) -> NgfMemory:
         """Return the memory of episodes that begin in `first`, (episodes, n)."""
-        state = self.standard.apply(check_first(first, self.layout))
+        state = self.standardiser.apply(check_first(first, self.layout))
         velocity = Mlp.of(self.parameters, "velocity", self.activation)(state)
         return _begun(self.fabric, state, state[:, : len(self.layout.robot)], velocity)
 
@@ -68,7 +69,7 @@ class NgfDynamics:
         with np.errstate(over="ignore", invalid="ignore"):  # it may run away; the caller sees it
             after = _advanced(self.fabric, memory, self.parameters["period"], self.integrator)
             joints = len(self.layout.robot)
-            return self.standard.undo(np.hstack([after.q, after.first[:, joints:]])), after
+            return self.standardiser.undo(np.hstack([after.q, after.first[:, joints:]])), after
 
     def predict(self, first: Array, horizon: int) -> Array:
         """Return references, (..., n) -> (..., horizon, n); row 0 is `first`."""
@@ -79,7 +80,7 @@ class NgfDynamics:
         return stored_network(
             "ngf",
             self.layout,
-            self.standard,
+            self.standardiser,
             self.parameters,
             activation=self.activation,
             integrator=self.integrator,
@@ -94,82 +95,68 @@ class NgfDynamics:
 
 @dataclass(frozen=True)
 class WarmUp:
-    """Learning from pieces of episodes that begin as demonstrated, with velocity."""
+    """Training on windows of episodes that begin as demonstrated, with their velocity."""
 
-    steps: int  # of a piece
-    descent: Descent
+    steps: int  # of a window
+    config: TrainingConfig
 
     def __post_init__(self) -> None:
         if self.steps < 1:
-            raise InputError(f"a piece has 1 step or more; found {self.steps}")
+            raise InputError(f"a window has 1 step or more; found {self.steps}")
 
 
 @dataclass(frozen=True)
 class NgfLearner:
     """Settings; as they stand, the published form with the numbers of the authors' code."""
 
+    requires: ClassVar[tuple[str, ...]] = ("torch",)
+
     hidden: tuple[int, ...] = (256, 128)
     # The authors' networks: layer normalisation and ReLU. "smooth" has a gradient without jumps.
     activation: Activation = "relu"
     normalised: bool = True
-    deviation: float | None = 0.01  # of the first weights; None: uniform, as torch's
-    diagonal: bool = False  # the mass: a number for each joint instead of a matrix
-    last_gain: float = 1.0  # of the first weights of last layers: less begins with less force
-    first_damping: float = 0.0  # added to b at first
+    initial_std: float | None = 0.01  # of the initial weights; None: uniform, as torch's
+    diagonal: bool = False  # the mass: a number per joint instead of a matrix
+    last_gain: float = 1.0  # of the initial weights of last layers: less begins with less force
+    initial_damping: float = 0.0  # added to b
     period: float = 0.01  # of a step
     integrator: Integrator = "euler"
     warm_ups: tuple[WarmUp, ...] = ()  # one after the other, before whole episodes
-    descent: Descent = PAPER_DESCENT
+    config: TrainingConfig = PAPER_TRAINING
     standardise: bool = False
     held_out: float = 0.2  # of the demonstrations, if none are given to validate with
-    seed: int = 0
+    seed: int = seed_field()
     show_progress: bool = True
 
     def fit(
         self,
-        demonstrations: Sequence[Trajectory],
+        training: Sequence[Trajectory],
         validation: Sequence[Trajectory] | None = None,
         *,
         checkpoint: str | Path | None = None,
     ) -> NgfDynamics:
-        """Return the fabric that the validation likes best."""
-        data = prepared(
-            demonstrations,
-            validation,
-            held_out=self.held_out,
-            seed=self.seed,
-            standardise=self.standardise,
-        )
-        layout = data.learn.layout
+        """Return the fabric with the least validation loss."""
+        data = prepare(self, training, validation)
+        layout = data.layout
         joints = len(layout.robot)
         constants = {"period": np.array([self.period])}
         if not self.diagonal:
             constants["triangle"] = np.tri(joints)
 
-        def missed(parameters: Mapping[str, Signal], batch: Mapping[str, Signal]) -> Signal:
+        def loss(parameters: Mapping[str, Signal], batch: Mapping[str, Signal]) -> Signal:
             return self._error(parameters, batch, joints)
 
-        whole = Problem(
-            name="ngf",
-            parameters=self._first_parameters(layout),
-            data=data.learn.cut(None),
-            validation=data.judge.cut(None),
-            loss=missed,
-            judge=missed,
-            constants=constants,
-            settings=settings_of(self),
-            seed=self.seed,
-        )
+        problem = data.problem("ngf", self._initial_parameters(layout), loss, constants=constants)
         for number, warm_up in enumerate(self.warm_ups, 1):
-            pieces = replace(whole, data=data.learn.cut_in_motion(warm_up.steps))
-            place = None if checkpoint is None else Path(checkpoint) / f"warm-up {number}"
-            warm = descend(pieces, warm_up.descent, show=self.show_progress, checkpoint=place)
-            whole = replace(whole, parameters=warm)
-        place = None if checkpoint is None else Path(checkpoint) / "episodes"
-        parameters = descend(whole, self.descent, show=self.show_progress, checkpoint=place)
+            windows = replace(problem, data=data.training.cut_in_motion(warm_up.steps))
+            folder = None if checkpoint is None else Path(checkpoint) / f"warm-up {number}"
+            warm = train(windows, warm_up.config, show=self.show_progress, checkpoint=folder)
+            problem = replace(problem, parameters=warm)
+        folder = None if checkpoint is None else Path(checkpoint) / "episodes"
+        parameters = train(problem, self.config, show=self.show_progress, checkpoint=folder)
         return NgfDynamics(
             layout,
-            data.standard,
+            data.standardiser,
             {**parameters, **constants},
             self.activation,
             self.integrator,
@@ -178,8 +165,8 @@ class NgfLearner:
     def _error(
         self, parameters: Mapping[str, Signal], batch: Mapping[str, Signal], joints: int
     ) -> Signal:
-        """Return how far joints are from where they were demonstrated, all but the first."""
-        wanted, period = batch["states"][..., :joints], parameters["period"]
+        """Return the mean Huber loss of the joints after the first state."""
+        target, period = batch["states"][..., :joints], parameters["period"]
         first = batch.get("first", batch["states"][:, 0])
         velocity = Mlp.of(parameters, "velocity", self.activation)(first)
         if "change" in batch:
@@ -187,14 +174,13 @@ class NgfLearner:
                 batch["begins"] * velocity + (1.0 - batch["begins"]) * batch["change"] / period
             )
         fabric = _fabric(parameters, self.activation)
-        memory, reached = _begun(fabric, first, wanted[:, 0], velocity), []
-        for _ in range(1, wanted.shape[1]):
+        memory, predicted = _begun(fabric, first, target[:, 0], velocity), []
+        for _ in range(1, target.shape[1]):
             memory = _advanced(fabric, memory, period, self.integrator)
-            reached.append(memory.q)
-        there = batch["there"][:, 1:, None]
-        return (huber(in_time(reached) - wanted[:, 1:]) * there).sum() / (there.sum() * joints)
+            predicted.append(memory.q)
+        return masked_mean(huber(in_time(predicted) - target[:, 1:]), batch["mask"][:, 1:])
 
-    def _first_parameters(self, layout: StateLayout) -> dict[str, Array]:
+    def _initial_parameters(self, layout: StateLayout) -> dict[str, Array]:
         joints, context, random = len(layout.robot), layout.size, generator(self.seed, "ngf")
         shapes = {
             "geometry": (joints + context, joints),
@@ -209,12 +195,12 @@ class NgfLearner:
                 name,
                 (inputs, *self.hidden, outputs),
                 random,
-                deviation=self.deviation,
+                std=self.initial_std,
                 normalised=self.normalised,
             )
             parameters[f"{name}.weight {len(self.hidden)}"] *= self.last_gain
             parameters[f"{name}.bias {len(self.hidden)}"] *= self.last_gain
-        parameters[f"damping.bias {len(self.hidden)}"] += self.first_damping
+        parameters[f"damping.bias {len(self.hidden)}"] += self.initial_damping
         return parameters
 
 
@@ -223,8 +209,8 @@ def _fabric(parameters: Mapping[str, Signal], activation: Activation) -> Fabric:
     matrix = "triangle" in parameters
     return Fabric(
         geometry=Mlp.of(parameters, "geometry", activation),
-        potential=Mlp.of(parameters, "potential", activation),
-        damping=Mlp.of(parameters, "damping", activation),
+        potential_root=Mlp.of(parameters, "potential", activation),
+        damping_root=Mlp.of(parameters, "damping", activation),
         metric=Metric(mass, parameters["triangle"]) if matrix else DiagonalMetric(mass),
     )
 
@@ -239,6 +225,6 @@ def _advanced(
     """Return the memory one step later: first the velocity, then the joints by the new velocity."""
     first, q, v, energy = memory
     if integrator == "energy":
-        return NgfMemory(first, *fabric.stride(q, v, energy, first, period))
+        return NgfMemory(first, *fabric.step(q, v, energy, first, period))
     v = v + period * fabric.acceleration(q, v, first)
     return NgfMemory(first, q + period * v, v, energy)

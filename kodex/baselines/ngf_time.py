@@ -1,7 +1,7 @@
 """NGF as the paper's authors ran it: a transformer over time, and one step of a fabric at its end.
 
-A causal transformer is shown the first state at every moment, and the moment's number. It says a
-belief β(t) of the joints, for all moments at once. Two beliefs in a row are a place and a velocity,
+The tokens of a causal transformer are the first state, at every time step, with a positional
+encoding. It predicts joints β(t) for all steps at once. Two in a row are a position and a velocity,
 
     q = β(t+1),      v = (β(t+1) - β(t)) / dt,
 
@@ -9,7 +9,7 @@ from which a fabric of unit mass (`kodex.baselines.fabric`) gives one accelerati
 reference: 2 β(t+1) - β(t) + q'' dt². Nothing is integrated over more than that step, so the time
 itself is what moves the robot, and the stability of fabrics does not apply.
 
-In the authors' code the damping enters with the wrong sign, +b² v, so it drives; `damping_sign` is
+In the authors' code the damping has the wrong sign, +b² v, so it accelerates; `damping_sign` is
 theirs by default and -1 in the fair setting. Gradients do not flow through the fabric's geometry
 and potential into the transformer, here as there.
 
@@ -20,44 +20,46 @@ demonstration holds the last reference.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple, Self
+from typing import ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
 from kodex.baselines.fabric import Fabric
-from kodex.baselines.learning import prepared, settings_of
+from kodex.baselines.learning import prepare
 from kodex.baselines.open_loop import (
     check_first,
     check_horizon,
     restored_network,
     stored_network,
 )
+from kodex.baselines.sequences import masked_mean
 from kodex.errors import InputError
-from kodex.networks.descent import Descent, Problem, descend
 from kodex.networks.mlp import Mlp, mlp_parameters
 from kodex.networks.operations import Signal, detached, huber, zeros
-from kodex.networks.standard import Standard
-from kodex.networks.transformer import (
+from kodex.networks.sequence_models import (
     causal_mask,
-    sinusoids,
+    positional_encoding,
+    renamed_parameters,
     transformer,
     transformer_parameters,
 )
-from kodex.seeding import generator
+from kodex.networks.training import TrainingConfig, train
+from kodex.seeding import generator, seed_field
+from kodex.standardiser import Standardiser
 from kodex.storage import Stored
 from kodex.trajectory import Array, StateLayout, Trajectory
 
-PAPER_DESCENT = Descent(epochs=10_000, batch_size=None, decay=0.1, betas=(0.9, 0.95))
+PAPER_TRAINING = TrainingConfig(epochs=10_000, batch_size=None, weight_decay=0.1, betas=(0.9, 0.95))
 
 HEADS = 4
 BLOCKS = 4
 
 
 class NgfTimeMemory(NamedTuple):
-    """All references of episodes, and how far they are."""
+    """All references of episodes, and the present time step."""
 
     references: Array  # (episodes, steps, n)
-    place: int
+    step: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,60 +67,63 @@ class NgfTimeDynamics:
     """Joints as a function of the first state and the time."""
 
     layout: StateLayout
-    standard: Standard
+    standardiser: Standardiser
     parameters: Mapping[str, Array]  # of the transformer and three Mlps; "period", "sign", (1,)
     steps: int  # of the longest demonstration
 
     def begin(self, first: Array) -> NgfTimeMemory:
         """Return the memory of episodes that begin in `first`, (episodes, n)."""
-        return NgfTimeMemory(self.predict(first, self.steps), place=0)
+        return NgfTimeMemory(self.predict(first, self.steps), step=0)
 
     def step(self, memory: NgfTimeMemory, measured: Array) -> tuple[Array, NgfTimeMemory]:
         """Return the next reference, (episodes, n), and the memory after it."""
-        place = min(memory.place + 1, self.steps - 1)
-        return memory.references[:, place], NgfTimeMemory(memory.references, place)
+        step = min(memory.step + 1, self.steps - 1)
+        return memory.references[:, step], NgfTimeMemory(memory.references, step)
 
     def predict(self, first: Array, horizon: int) -> Array:
         """Return references, (..., n) -> (..., horizon, n); row 0 is `first`."""
         check_horizon(horizon)
         first = check_first(first, self.layout)
-        state = self.standard.apply(first).reshape(-1, self.layout.size)
+        state = self.standardiser.apply(first).reshape(-1, self.layout.size)
         joints, steps = len(self.layout.robot), self.steps
         references = np.repeat(state[:, None], max(horizon, steps), axis=1)
         width = self.parameters["embedding weight"].shape[1]
-        constants = {"places": sinusoids(steps, width), "unseen": causal_mask(steps)}
-        reached = _reached({**self.parameters, **constants}, state, joints)
-        references[:, 1:steps, :joints] = reached
-        references[:, steps:, :joints] = reached[:, -1:]
+        predicted = _predicted({**self.parameters, **_over_time(steps, width)}, state)
+        references[:, 1:steps, :joints] = predicted
+        references[:, steps:, :joints] = predicted[:, -1:]
         shape = (*first.shape[:-1], horizon, self.layout.size)
-        whole = self.standard.undo(references[:, :horizon]).reshape(shape)
+        whole = self.standardiser.undo(references[:, :horizon]).reshape(shape)
         whole[..., 0, :] = first
         return whole
 
     def stored(self) -> Stored:
         """Return what it is made of."""
         return stored_network(
-            "ngf-time", self.layout, self.standard, self.parameters, steps=self.steps
+            "ngf-time", self.layout, self.standardiser, self.parameters, steps=self.steps
         )
 
     @classmethod
     def restore(cls, stored: Stored) -> Self:
         """Return what `stored` was made from."""
-        return cls(*restored_network(stored), steps=stored.config["steps"])
+        layout, standardiser, parameters = restored_network(stored)
+        renamed = renamed_parameters(parameters)
+        return cls(layout, standardiser, renamed, steps=stored.config["steps"])
 
 
 @dataclass(frozen=True)
 class NgfTimeLearner:
     """Settings; as they stand, what the authors ran on the Door."""
 
+    requires: ClassVar[tuple[str, ...]] = ("torch",)
+
     width: int = 128  # of the transformer
     hidden: tuple[int, ...] = (256, 128)  # of the fabric's networks
     period: float = 0.01
     damping_sign: Literal[-1, 1] = 1  # the authors'; -1 takes energy away, as damping should
-    descent: Descent = PAPER_DESCENT
+    config: TrainingConfig = PAPER_TRAINING
     standardise: bool = False
     held_out: float = 0.2  # of the demonstrations, if none are given to validate with
-    seed: int = 0
+    seed: int = seed_field()
     show_progress: bool = True
 
     def __post_init__(self) -> None:
@@ -129,49 +134,35 @@ class NgfTimeLearner:
 
     def fit(
         self,
-        demonstrations: Sequence[Trajectory],
+        training: Sequence[Trajectory],
         validation: Sequence[Trajectory] | None = None,
         *,
         checkpoint: str | Path | None = None,
     ) -> NgfTimeDynamics:
-        """Return the network that the validation likes best."""
-        data = prepared(
-            demonstrations,
-            validation,
-            held_out=self.held_out,
-            seed=self.seed,
-            standardise=self.standardise,
-        )
-        layout, steps = data.learn.layout, max(data.learn.steps, data.judge.steps)
+        """Return the network with the least validation loss."""
+        data = prepare(self, training, validation)
+        layout, steps = data.layout, max(data.training.steps, data.validation.steps)
         joints = len(layout.robot)
         kept = {"period": np.array([self.period]), "sign": np.array([float(self.damping_sign)])}
 
-        def error(parameters: Mapping[str, Signal], batch: Mapping[str, Signal]) -> Signal:
-            wanted, there = batch["states"][:, 1:, :joints], batch["there"][:, 1:, None]
-            length = batch["states"].shape[1]
+        def loss(parameters: Mapping[str, Signal], batch: Mapping[str, Signal]) -> Signal:
+            target, length = batch["states"][:, 1:, :joints], batch["states"].shape[1]
             cut = {
-                "places": parameters["places"][:length],
-                "unseen": parameters["unseen"][:length, :length],
+                "positions": parameters["positions"][:length],
+                "causal mask": parameters["causal mask"][:length, :length],
             }
-            reached = _reached({**parameters, **cut}, batch["states"][:, 0], joints)
-            return (huber(reached - wanted) * there).sum() / (there.sum() * joints)
+            predicted = _predicted({**parameters, **cut}, batch["states"][:, 0])
+            return masked_mean(huber(predicted - target), batch["mask"][:, 1:])
 
-        places = {"places": sinusoids(steps, self.width), "unseen": causal_mask(steps)}
-        problem = Problem(
-            name="ngf-time",
-            parameters=self._first_parameters(layout),
-            data=data.learn.cut(None),
-            validation=data.judge.cut(None),
-            loss=error,
-            judge=error,
-            constants={**kept, **places},
-            settings=settings_of(self),
-            seed=self.seed,
+        first = self._initial_parameters(layout)
+        constants = {**kept, **_over_time(steps, self.width)}
+        problem = data.problem("ngf-time", first, loss, constants=constants)
+        parameters = train(problem, self.config, show=self.show_progress, checkpoint=checkpoint)
+        return NgfTimeDynamics(
+            layout, data.standardiser, {**parameters, **kept}, data.training.steps
         )
-        parameters = descend(problem, self.descent, show=self.show_progress, checkpoint=checkpoint)
-        return NgfTimeDynamics(layout, data.standard, {**parameters, **kept}, data.learn.steps)
 
-    def _first_parameters(self, layout: StateLayout) -> dict[str, Array]:
+    def _initial_parameters(self, layout: StateLayout) -> dict[str, Array]:
         joints, random = len(layout.robot), generator(self.seed, "ngf-time")
         parameters = transformer_parameters(layout.size, self.width, joints, BLOCKS, random)
         for name, inputs, outputs in (
@@ -180,18 +171,23 @@ class NgfTimeLearner:
             ("damping", 2 * joints, 1),
         ):
             sizes = (inputs, *self.hidden, outputs)
-            parameters |= mlp_parameters(name, sizes, random, deviation=0.01, normalised=True)
+            parameters |= mlp_parameters(name, sizes, random, std=0.01, normalised=True)
         return parameters
 
 
-def _reached(parameters: Mapping[str, Signal], first: Signal, joints: int) -> Signal:
-    """Return the joints after the first moment, (episodes, n) -> (episodes, steps - 1, n_robot)."""
-    steps = len(parameters["places"])
+def _over_time(steps: int, width: int) -> dict[str, Array]:
+    """Return what the transformer needs beside its parameters."""
+    return {"positions": positional_encoding(steps, width), "causal mask": causal_mask(steps)}
+
+
+def _predicted(parameters: Mapping[str, Signal], first: Signal) -> Signal:
+    """Return joints after the first step, (episodes, n) -> (episodes, steps - 1, n_robot)."""
+    steps = len(parameters["positions"])
     tokens = zeros(first, len(first), steps, first.shape[-1]) + first[:, None]
-    belief = transformer(
-        parameters, tokens, parameters["places"], parameters["unseen"], heads=HEADS
+    joints = transformer(
+        parameters, tokens, parameters["positions"], parameters["causal mask"], heads=HEADS
     )
-    before, now = belief[:, :-1], belief[:, 1:]
+    before, now = joints[:, :-1], joints[:, 1:]
     period = parameters["period"]
     change = _acceleration(parameters, now, (now - before) / period) * period**2
     return change + 2.0 * now - before
@@ -200,10 +196,10 @@ def _reached(parameters: Mapping[str, Signal], first: Signal, joints: int) -> Si
 def _acceleration(parameters: Mapping[str, Signal], q: Signal, v: Signal) -> Signal:
     fabric = Fabric(
         geometry=Mlp.of(parameters, "geometry"),
-        potential=Mlp.of(parameters, "potential"),
-        damping=Mlp.of(parameters, "damping"),
+        potential_root=Mlp.of(parameters, "potential"),
+        damping_root=Mlp.of(parameters, "damping"),
     )
-    still, slow = detached(q), detached(v)
-    nothing = q[..., :0]  # no context
-    undamped = fabric.energised(still, slow, nothing) - fabric.pull(still, nothing)
-    return undamped + parameters["sign"] * fabric.brake(q, v, nothing) * v
+    q_only, v_only = detached(q), detached(v)
+    no_context = q[..., :0]
+    undamped = fabric.energised(q_only, v_only, no_context) - fabric.gradient(q_only, no_context)
+    return undamped + parameters["sign"] * fabric.damping(q, v, no_context) * v

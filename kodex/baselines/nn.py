@@ -1,29 +1,29 @@
 """NN, the unstructured baseline: a network that says the next state, fed with its own answers.
 
-The paper's network is shown demonstrated states and asked for the next one (teacher forcing), in
-raw units. The fair one lives in standard units, says the *change* of the state, and is trained on
-what it will have to do: several steps on its own answers, compared with the demonstration.
+The paper's network is given demonstrated states and predicts the next one (teacher forcing), in raw
+units. The fair one works in standard units, predicts the *change* of the state, and is trained on
+what it will have to do: several steps from its own predictions, compared with the demonstration.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
-from kodex.baselines.learning import prepared, settings_of
+from kodex.baselines.learning import prepare
 from kodex.baselines.open_loop import check_first, restored_network, stepped, stored_network
-from kodex.baselines.sequences import mean_square
-from kodex.networks.descent import Descent, Problem, descend
+from kodex.baselines.sequences import masked_mean
 from kodex.networks.mlp import Mlp, mlp_parameters
 from kodex.networks.operations import Signal, in_time
-from kodex.networks.standard import Standard
-from kodex.seeding import generator
+from kodex.networks.training import TrainingConfig, train
+from kodex.seeding import generator, seed_field
+from kodex.standardiser import Standardiser
 from kodex.storage import Stored
 from kodex.trajectory import Array, StateLayout, Trajectory
 
-PAPER_DESCENT = Descent(epochs=200, batch_size=8, fresh_adam="batch")
+PAPER_TRAINING = TrainingConfig(epochs=200, batch_size=8, reset_optimiser="batch")
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,19 +31,19 @@ class NnDynamics:
     """x(t+1) = f(x(t)), or x(t) + f(x(t)) if there is a unit of change."""
 
     layout: StateLayout
-    standard: Standard
-    # of Mlp "network", and with "change", (n,), the unit in which it answers
+    standardiser: Standardiser
+    # of Mlp "network", and with "change", (n,), the unit of the predicted change
     parameters: Mapping[str, Array]
 
     def begin(self, first: Array) -> Array:
         """Return the memory: the state in standard units, (episodes, n)."""
-        return self.standard.apply(check_first(first, self.layout))
+        return self.standardiser.apply(check_first(first, self.layout))
 
     def step(self, memory: Array, measured: Array) -> tuple[Array, Array]:
         """Return the next reference, (episodes, n), and the memory after it."""
         with np.errstate(over="ignore", invalid="ignore"):  # it may run away; the caller sees it
             after = _advanced(self.parameters, memory)
-            return self.standard.undo(after), after
+            return self.standardiser.undo(after), after
 
     def predict(self, first: Array, horizon: int) -> Array:
         """Return references, (..., n) -> (..., horizon, n); row 0 is `first`."""
@@ -51,7 +51,7 @@ class NnDynamics:
 
     def stored(self) -> Stored:
         """Return what it is made of."""
-        return stored_network("nn", self.layout, self.standard, self.parameters)
+        return stored_network("nn", self.layout, self.standardiser, self.parameters)
 
     @classmethod
     def restore(cls, stored: Stored) -> Self:
@@ -63,58 +63,49 @@ class NnDynamics:
 class NnLearner:
     """Settings; as they stand, what the authors ran on the Door."""
 
+    requires: ClassVar[tuple[str, ...]] = ("torch",)
+
     hidden: tuple[int, ...] = (64, 128, 64)
-    descent: Descent = PAPER_DESCENT
-    unroll: int = 1  # steps on its own answers in training; 1: teacher forcing
-    standardise: bool = False  # states in standard units, and answers as changes
+    config: TrainingConfig = PAPER_TRAINING
+    unroll: int = 1  # steps from its own predictions in training; 1: teacher forcing
+    standardise: bool = False  # states in standard units, and predictions of changes
     held_out: float = 0.2  # of the demonstrations, if none are given to validate with
-    seed: int = 0
+    seed: int = seed_field()
     show_progress: bool = True
 
     def fit(
         self,
-        demonstrations: Sequence[Trajectory],
+        training: Sequence[Trajectory],
         validation: Sequence[Trajectory] | None = None,
         *,
         checkpoint: str | Path | None = None,
     ) -> NnDynamics:
-        """Return the network that the validation likes best."""
-        data = prepared(
-            demonstrations,
-            validation,
-            held_out=self.held_out,
-            seed=self.seed,
-            standardise=self.standardise,
-        )
-        size, random = data.learn.layout.size, generator(self.seed, "nn")
-        change = Standard.of(data.learn.changes()).scale
+        """Return the network with the least validation loss."""
+        data = prepare(self, training, validation)
+        size, random = data.layout.size, generator(self.seed, "nn")
+        change = Standardiser.of(data.training.changes()).scale
         constants = {"change": change} if self.standardise else {}
-        stride = max(1, self.unroll // 2)
-        problem = Problem(
-            name="nn",
-            parameters=mlp_parameters("network", (size, *self.hidden, size), random),
-            data=data.learn.cut(self.unroll + 1, stride),
-            # Teacher forcing is judged by single steps, as the authors did; else whole episodes.
-            validation=data.judge.cut(2 if self.unroll == 1 else None),
-            loss=_reproduction_error,
-            judge=_reproduction_error,
-            constants=constants,
-            settings=settings_of(self),
-            seed=self.seed,
+        first = mlp_parameters("network", (size, *self.hidden, size), random)
+        problem = replace(
+            data.problem("nn", first, _reproduction_error, constants=constants),
+            data=data.training.cut(self.unroll + 1, stride=max(1, self.unroll // 2)),
+            # Teacher forcing is validated on single steps, as the authors did; else on episodes.
+            validation=data.validation.cut(2 if self.unroll == 1 else None),
         )
-        parameters = descend(problem, self.descent, show=self.show_progress, checkpoint=checkpoint)
-        return NnDynamics(data.learn.layout, data.standard, {**parameters, **constants})
+        parameters = train(problem, self.config, show=self.show_progress, checkpoint=checkpoint)
+        return NnDynamics(data.layout, data.standardiser, {**parameters, **constants})
 
 
 def _advanced(parameters: Mapping[str, Signal], state: Signal) -> Signal:
-    answer = Mlp.of(parameters, "network")(state)
-    return state + parameters["change"] * answer if "change" in parameters else answer
+    output = Mlp.of(parameters, "network")(state)
+    return state + parameters["change"] * output if "change" in parameters else output
 
 
 def _reproduction_error(parameters: Mapping[str, Signal], batch: Mapping[str, Signal]) -> Signal:
-    """Return the mean squared error of the steps after the first state of each piece."""
-    wanted, state, answers = batch["states"], batch["states"][:, 0], []
-    for _ in range(1, wanted.shape[1]):
+    """Return the mean squared error of the steps after the first state of each window."""
+    target, state, predicted = batch["states"], batch["states"][:, 0], []
+    for _ in range(1, target.shape[1]):
         state = _advanced(parameters, state)
-        answers.append(state)
-    return mean_square(in_time(answers) - wanted[:, 1:], batch["there"][:, 1:])
+        predicted.append(state)
+    error = in_time(predicted) - target[:, 1:]
+    return masked_mean(error * error, batch["mask"][:, 1:])

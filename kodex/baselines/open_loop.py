@@ -1,4 +1,4 @@
-"""What the references of this room share: they grow from the first state, and see nothing else."""
+"""What the baselines' references share: they are predicted from the first state alone."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,8 +7,8 @@ import numpy as np
 
 from kodex.errors import InputError
 from kodex.interfaces import ReferenceDynamics
-from kodex.lifting.shapes import layout_from_config, layout_to_config
-from kodex.networks.standard import Standard
+from kodex.lifting.frame import layout_from_config, layout_to_config
+from kodex.standardiser import Standardiser
 from kodex.storage import Stored
 from kodex.trajectory import Array, StateLayout
 
@@ -43,20 +43,20 @@ def stepped(dynamics: ReferenceDynamics, first: Array, horizon: int) -> Array:
 def stored_network(
     kind: str,
     layout: StateLayout,
-    standard: Standard,
+    standardiser: Standardiser,
     parameters: Mapping[str, Array],
-    **config: float | str | None,
+    **config: Any,
 ) -> Stored:
     """Return a network for disk, with the units that it works in."""
     return Stored(
         type=kind,
         config={"layout": layout_to_config(layout), **config},
         arrays=parameters,
-        parts={"standard": standard.stored()},
+        parts={"standard": standardiser.stored()},
     )
 
 
-def restored_network(stored: Stored) -> tuple[StateLayout, Standard, Mapping[str, Array]]:
+def restored_network(stored: Stored) -> tuple[StateLayout, Standardiser, Mapping[str, Array]]:
     """Return what `stored_network` was given."""
     layout = layout_from_config(stored.config["layout"])
-    return layout, Standard.restore(stored.parts["standard"]), stored.arrays
+    return layout, Standardiser.restore(stored.parts["standard"]), stored.arrays

@@ -5,36 +5,66 @@ help. Only the verb that was asked for is imported, so `kodex --help` answers at
 """
 
 import difflib
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
+from inspect import getdoc  # by name: kodex.cli.inspect is a command
 
-from kodex.errors import InputError, MissingFeatureError
+from kodex.cli.endings import ended
+from kodex.errors import InputError, explaining
 
-# verb -> (module:function, what it does)
-VERBS: dict[str, tuple[str, str]] = {
-    "run": ("kodex.cli.run:run", "Learn a skill, and write a report about it: the main job"),
-    "experts": ("kodex.cli.experts:experts", "List the shipped experts and how good they are"),
-    "collect": ("kodex.cli.collect:collect", "Collect demonstrations with a shipped expert"),
-    "train-expert": (
-        "kodex.cli.train_expert:train_expert",
-        "Train an expert of your own with DAPG",
-    ),
-    "describe": ("kodex.cli.describe:describe", "Say what a file of trajectories holds"),
-    "fit": ("kodex.cli.fit:fit", "Learn a policy from a file of demonstrations"),
-    "evaluate": ("kodex.cli.evaluate:evaluate", "Say how often a policy succeeds"),
-    "compare": ("kodex.cli.compare:compare", "Say which of several policies is better"),
-    "reproduce": (
-        "kodex.cli.reproduce:reproduce",
-        "Run a study of the paper again, and print its table",
-    ),
-    "inspect": (
-        "kodex.cli.inspect:inspect",
-        "Say what a learned model is, and what to worry about",
-    ),
-    "render": ("kodex.cli.render:render", "Draw recorded episodes as a video"),
-    "doctor": ("kodex.cli.doctor:doctor", "Say what this machine has, and what each gap costs"),
-    "report": ("kodex.cli.report:report", "Write the page about a run from its folder"),
+# heading -> verb -> (module:function, what it does)
+GROUPS: dict[str, dict[str, tuple[str, str]]] = {
+    "Everything at once": {
+        "run": ("kodex.cli.run:run", "Learn a skill, evaluate it and write a report about it"),
+        "report": ("kodex.cli.report:report", "Write the report of a run or of a study again"),
+    },
+    "What there is": {
+        "tasks": ("kodex.cli.listings:tasks", "List the tasks: state, context, success criterion"),
+        "recipes": ("kodex.cli.listings:recipes", "List the ways to learn a policy"),
+        "experts": ("kodex.cli.experts:experts", "List the shipped experts and how good they are"),
+        "doctor": ("kodex.cli.doctor:doctor", "Check the installation, and what each gap costs"),
+    },
+    "Demonstrations": {
+        "collect": ("kodex.cli.collect:collect", "Collect demonstrations with an expert"),
+        "convert": (
+            "kodex.cli.convert:convert",
+            "Convert from and to Minari, LeRobot, robomimic, D4RL, CSV, Parquet, NumPy",
+        ),
+        "describe": ("kodex.cli.describe:describe", "Show what files of trajectories hold"),
+        "render": ("kodex.cli.render:render", "Draw recorded episodes as a video"),
+        "train-expert": ("kodex.cli.train_expert:train_expert", "Train an expert with DAPG"),
+    },
+    "Policies": {
+        "fit": ("kodex.cli.fit:fit", "Learn a policy from demonstrations"),
+        "evaluate": (
+            "kodex.cli.evaluate:evaluate",
+            "Evaluate a policy: success rate with 95 % interval",
+        ),
+        "compare": ("kodex.cli.compare:compare", "Compare policies on the same starts"),
+        "inspect": ("kodex.cli.inspect:inspect", "Show what a policy has learned"),
+        "play": ("kodex.cli.play:play", "Watch a policy act, push it, and spoil its sensors"),
+        "export": ("kodex.cli.export:export", "Export a policy to ONNX, C99 or a web page"),
+        "serve": ("kodex.cli.serve:serve", "Serve a policy to a robot over a local socket"),
+    },
+    "Studies": {
+        "reproduce": (
+            "kodex.cli.reproduce:reproduce",
+            "Run a study: the paper's tables and figures, and our own",
+        ),
+    },
+    "Shell": {
+        "completion": ("kodex.cli.completion:completion", "Print completions for a shell"),
+    },
+}
+VERBS = {verb: target for group in GROUPS.values() for verb, target in group.items()}
+
+
+# options that kodex 0.1 called otherwise
+RENAMED = {
+    "--initial-deviation": "--initial-std",
+    "--smallest-deviation": "--smallest-std",
 }
 
 
@@ -50,41 +80,63 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"kodex {kodex.__version__}")
         return 0
     verb, rest = words[0], words[1:]
-    try:
-        _run(verb, rest)
-    except (InputError, MissingFeatureError) as error:
-        print(f"kodex {verb}: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print(f"kodex {verb}: interrupted; nothing was left half-written", file=sys.stderr)
-        return 1
-    return 0
+    return ended(verb, lambda: _run(verb, rest))
 
 
 def _run(verb: str, rest: list[str]) -> None:
     if verb not in VERBS:
         near = difflib.get_close_matches(verb, VERBS, n=1)
-        hint = f"did you mean {near[0]}?" if near else "kodex --help lists the verbs"
-        raise InputError(f"there is no verb {verb!r}: {hint}")
+        hint = f"did you mean {near[0]}?" if near else "kodex --help lists the commands"
+        raise InputError(f"there is no command {verb!r}: {hint}")
+    module, name = VERBS[verb][0].split(":")
+    with explaining(f"kodex {verb}"):
+        function = getattr(import_module(module), name)
+        options = [RENAMED.get(name, name) + after for name, after in map(_parted, rest)]
+        parse(verb, function, options)
+
+
+def parse(verb: str, function: Callable[..., None], options: Sequence[str]) -> None:
+    """Call `function` with `options`; its help is its docstring, with examples after it."""
     import tyro
 
-    place, description = VERBS[verb]
-    module, name = place.split(":")
-    function = getattr(import_module(module), name)
-    # tyro reads the docstring itself, and knows its list of parameters from its story.
-    told = None if function.__doc__ else description
-    tyro.cli(function, prog=f"kodex {verb}", args=rest, description=told)
+    from kodex.cli.examples import EXAMPLES
+    from kodex.cli.placeholders import with_placeholders
+
+    story = _story(function) or VERBS[verb][1]
+    shown = "\n".join(f"  {each}" for each in EXAMPLES.get(verb, ()))
+    tyro.cli(
+        with_placeholders(function),
+        prog=f"kodex {verb}",
+        args=options,
+        description=f"{story}\n\nExamples:\n{shown}",
+    )
+
+
+def _story(function: Callable[..., None]) -> str:
+    """Return the docstring without its list of parameters, which tyro reads by itself."""
+    text = getdoc(function) or ""
+    return re.split(r"\n(?:Args:|Parameters\n---)", text)[0].strip()
+
+
+def _parted(word: str) -> tuple[str, str]:
+    name, sign, value = word.partition("=")
+    return name, sign + value
 
 
 def _print_verbs() -> None:
-    from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
-    console = Console()
-    console.print("[bold]kodex[/bold]: dexterous manipulation skills from demonstrations,")
-    console.print("with Koopman operators, in closed form.\n")
+    from kodex.cli.terminal import console
+
+    out = console()
+    words = ": dexterous manipulation skills from demonstrations,"
+    out.print(Text.assemble(("kodex", "bold"), words))
+    out.print("with Koopman operators, in closed form.\n")
     table = Table(box=None, show_header=False, pad_edge=False)
-    for verb, (_, description) in VERBS.items():
-        table.add_row(f"  kodex {verb}", description)
-    console.print(table)
-    console.print("\nkodex VERB --help explains a verb.")
+    for heading, verbs in GROUPS.items():
+        table.add_row(Text(heading, style="bold"))
+        for verb, (_, description) in verbs.items():
+            table.add_row(f"  kodex {verb}", description)
+    out.print(table)
+    out.print("\nRun kodex COMMAND --help for options and examples.")

@@ -1,38 +1,44 @@
-"""`kodex describe FILE`: what a file of trajectories holds."""
+"""`kodex describe FILE...`: what files of trajectories hold."""
 
-from pathlib import Path
 from typing import Annotated
 
 import tyro
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
+from kodex.cli.terminal import console
 from kodex.demonstrations import Description, Header, read_header, stream
 from kodex.demonstrations import describe as describe_trajectories
+from kodex.errors import InputError
 
 
 def describe(
-    file: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")],
+    file: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="FILE")],
+    skip_bad: bool = False,
 ) -> None:
-    """Say what a file of demonstrations or rollouts holds.
+    """Describe files of demonstrations or rollouts, which need not fit in memory.
 
     Parameters
     ----------
     file
-        An HDF5 file that kodex wrote.
+        HDF5 files that kodex wrote, a folder of them, or a pattern such as 'demos/*.h5'.
+    skip_bad
+        Leave out files that are damaged or of another layout, and name them.
     """
-    header = read_header(file)
-    console = Console()
-    if header.episodes == 0:
-        console.print(f"{file}: no episodes", markup=False)
+    if not file:
+        raise InputError("name a file, a folder of files, or a pattern such as 'demos/*.h5'")
+    episodes = stream(file, skip_bad=skip_bad)
+    first, count = episodes.parts[0].path, len(episodes.parts)
+    title = first if count == 1 else f"{count} files from {first} on"
+    header = read_header(first)
+    out = console()
+    if len(episodes) == 0:
+        out.print(f"{title}: no episodes")
         return
-    # Streamed, so that a file larger than the memory can be described too.
-    description = describe_trajectories(stream(file), header.layout)
-    console.print(f"{file}: {_headline(description)}", style="bold", markup=False, highlight=False)
-    console.print(_facts(description, header))
-    console.print()
-    console.print(_components(description))
+    description = describe_trajectories(episodes, header.layout)
+    out.print(f"{title}: {_headline(description)}", style="bold")
+    out.print(_facts(description, header))
+    out.print()
+    out.print(_components(description))
 
 
 def _headline(description: Description) -> str:
@@ -46,12 +52,15 @@ def _facts(description: Description, header: Header) -> Table:
         "states each": _lengths(description),
         "succeeded": _successes(description),
         "actions": _actions(description),
+        "context": ", ".join(description.context) or "none",
+        "time step": " and ".join(f"{each:g} s" for each in description.time_steps)
+        or "not recorded",
         "signals": ", ".join(description.signals) or "none",
         "ended early": str(description.failures) if description.failures else "none",
         "written by": f"kodex {header.kodex}",
         **{name: str(value) for name, value in header.provenance.items()},
     }.items():
-        table.add_row(f"  {escape(name)}", escape(text))
+        table.add_row(f"  {name}", text)
     return table
 
 
@@ -62,11 +71,11 @@ def _lengths(description: Description) -> str:
 
 
 def _successes(description: Description) -> str:
-    if description.judged == 0:
-        return "not judged"
-    unjudged = description.episodes - description.judged
-    rest = f", {unjudged} not judged" if unjudged else ""
-    return f"{description.succeeded} of {description.judged}{rest}"
+    if description.labelled == 0:
+        return "outcome not recorded"
+    unlabelled = description.episodes - description.labelled
+    rest = f", {unlabelled} without an outcome" if unlabelled else ""
+    return f"{description.succeeded} of {description.labelled}{rest}"
 
 
 def _actions(description: Description) -> str:
@@ -89,5 +98,5 @@ def _components(description: Description) -> Table:
     for name, part, low, high in zip(
         layout.names, parts, description.lowest, description.highest, strict=True
     ):
-        table.add_row(f"  {escape(name)}", part, f"{low:.4f}", f"{high:.4f}")
+        table.add_row(f"  {name}", part, f"{low:.4f}", f"{high:.4f}")
     return table

@@ -2,23 +2,62 @@
 
 import os
 import platform
+import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from kodex.errors import MissingFeatureError
-from kodex.tasks import gl
+from kodex import __version__
+from kodex.cli.terminal import console
+from kodex.errors import MissingFeatureError, install_command
 
-REQUIRED = (
-    "numpy", "scipy", "h5py", "safetensors", "rich", "tyro",
-    "mujoco", "gymnasium-robotics", "matplotlib",
-)  # fmt: skip
+REQUIRED = ("numpy", "scipy", "h5py", "safetensors", "rich", "tyro")
+# package -> (what it is for, its extra, what does not work without it)
+OPTIONAL = {
+    "mujoco": ("tasks", "adroit", "No tasks of the Adroit hand, so no shipped experts either."),
+    "gymnasium-robotics": ("tasks", "adroit", "No models of the Adroit hand, so no tasks."),
+    "mujoco-studio": ("kodex play", "adroit", "No live viewer; everything else works."),
+    "onnxruntime": ("ONNX", "onnx", "No export to ONNX, which is checked in it."),
+    "matplotlib": ("reports", "reports", "No reports and no plots."),
+    "torch": (
+        "training",
+        "train",
+        "No training of experts, of the paper's network controller and of the neural baselines; "
+        "closed-form learning and acting work without it.",
+    ),
+    "imageio-ffmpeg": (
+        "MP4",
+        "video",
+        "Videos can be written as GIF only, which are larger and coarser.",
+    ),
+    "threadpoolctl": (
+        "learning",
+        "train",
+        "Learning leaves BLAS its threads: slower beside other work, and the last bits depend on "
+        "the number of cores.",
+    ),
+    "distributed": ("--scheduler", "dask", "No workers on other machines through Dask."),
+    "pyarrow": ("Parquet, LeRobot", "parquet", "No reading and writing of Parquet and LeRobot."),
+    "scikit-learn": ("estimators", "sklearn", "No KoopmanRegressor for scikit-learn."),
+}
+# program -> (what it is for, what does not work without it, how Debian and Ubuntu install it)
+PROGRAMS = {
+    "cc": ("C", "An export to C is not checked where it is written.", "apt-get install gcc"),
+    "npm": (
+        "web pages",
+        "No web page until its libraries are fetched once.",
+        "apt-get install npm",
+    ),
+    "node": (
+        "web pages",
+        "A web page cannot say how well it agrees with Python.",
+        "apt-get install nodejs",
+    ),
+}
 FEW_CORES = 2
 LITTLE_MEMORY = 2.0  # GB
 
@@ -34,24 +73,24 @@ class Finding:
 
 
 def doctor() -> None:
-    """Say what this machine has, what each missing thing costs, and how to get it."""
+    """Check the installation: what is missing, what that costs, and how to install it."""
     findings = examine()
-    console = Console()
+    out = console()
     table = Table(box=None, pad_edge=False)
     table.add_column("")
     table.add_column("what", style="bold")
     table.add_column("here")
     for finding in findings:
-        sign = "[green]ok[/]" if finding.cost is None else "[yellow]--[/]"
-        table.add_row(sign, finding.thing, Text(finding.found))  # Text: brackets are no markup
-    console.print(table)
+        sign = Text("ok", "green") if finding.cost is None else Text("--", "yellow")
+        table.add_row(sign, finding.thing, finding.found)
+    out.print(table)
     missing = [finding for finding in findings if finding.cost is not None]
     if not missing:
-        console.print("\nNothing is missing.")
+        out.print("\nNothing is missing.")
     for finding in missing:
-        console.print(Text.assemble("\n", (finding.thing, "bold"), f": {finding.cost}"))
+        out.print(Text.assemble("\n", (finding.thing, "bold"), f": {finding.cost}"))
         if finding.remedy is not None:
-            console.print(Text(f"  {finding.remedy}", "cyan"))
+            out.print(Text(f"  {finding.remedy}", "cyan"))
 
 
 def examine() -> list[Finding]:
@@ -59,11 +98,11 @@ def examine() -> list[Finding]:
     return [
         Finding("Python", f"{platform.python_version()} on {platform.system()}"),
         *_packages(),
+        *(_optional(package) for package in OPTIONAL),
+        *(_program(program) for program in PROGRAMS),
         _cores(),
         _memory(),
         _drawing(),
-        _torch(),
-        _ffmpeg(),
         _terminal(),
     ]
 
@@ -77,14 +116,31 @@ def installed(package: str) -> str | None:
 
 
 def _packages() -> Iterator[Finding]:
-    for package in ("kodex", *REQUIRED):
+    yield Finding("kodex", __version__)
+    for package in REQUIRED:
         found = installed(package)
         if found is not None:
             yield Finding(package, found)
         else:
             yield Finding(
-                package, "not installed", "kodex does not work without it.", "pip install kodex"
+                package, "not installed", "kodex does not work without it.", install_command()
             )
+
+
+def _optional(package: str) -> Finding:
+    purpose, extra, cost = OPTIONAL[package]
+    found = installed(package)
+    if found is not None:
+        return Finding(f"{package} ({purpose})", found)
+    return Finding(f"{package} ({purpose})", "not installed", cost, install_command(extra))
+
+
+def _program(program: str) -> Finding:
+    purpose, cost, remedy = PROGRAMS[program]
+    found = shutil.which(program)
+    if found is not None:
+        return Finding(f"{program} ({purpose})", found)
+    return Finding(f"{program} ({purpose})", "not installed", cost, remedy)
 
 
 def _cores() -> Finding:
@@ -108,6 +164,17 @@ def _memory() -> Finding:
 
 def _drawing() -> Finding:
     """Look for a GL library, and say which of them the pictures come from."""
+    if installed("mujoco") is None:
+        return Finding("GL (pictures)", "not looked for without mujoco, which draws")
+    try:
+        from kodex.tasks import gl
+    except MissingFeatureError:
+        return Finding(
+            "GL (pictures)",
+            "not looked for: this mujoco is too old for the tasks",
+            "No tasks of the Adroit hand and no pictures of them; learning and acting work.",
+            install_command("adroit"),
+        )
     try:
         chosen = gl.library()
     except MissingFeatureError:
@@ -125,35 +192,8 @@ def _drawing() -> Finding:
     return Finding("GL (pictures)", ", ".join([f"{chosen} (in use)", *others]))
 
 
-def _torch() -> Finding:
-    found = installed("torch")
-    if found is not None:
-        return Finding("torch (training)", found)
-    return Finding(
-        "torch (training)",
-        "not installed",
-        "No training of experts, of the paper's network controller and of the neural baselines; "
-        "closed-form learning and acting work without it.",
-        "pip install 'kodex[train]'",
-    )
-
-
-def _ffmpeg() -> Finding:
-    from kodex.reports.video import find_ffmpeg
-
-    try:
-        return Finding("ffmpeg (MP4)", Path(find_ffmpeg()).name)
-    except MissingFeatureError:
-        return Finding(
-            "ffmpeg (MP4)",
-            "not installed",
-            "Videos can be written as GIF only, which are larger and coarser.",
-            "pip install 'kodex[video]'",
-        )
-
-
 def _terminal() -> Finding:
     if not sys.stderr.isatty():
         return Finding("terminal", "output is not a terminal, so there are no progress bars")
-    console = Console(stderr=True)
-    return Finding("terminal", f"{console.width} columns, {console.color_system or 'no'} colours")
+    shown = console(stderr=True)
+    return Finding("terminal", f"{shown.width} columns, {shown.color_system or 'no'} colours")

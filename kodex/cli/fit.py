@@ -1,22 +1,29 @@
 """`kodex fit`: demonstrations in, a policy out; or all methods, some seeds each."""
 
 import hashlib
-import shutil
-import sys
+import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
+from kodex.cli.terminal import say
+
 if TYPE_CHECKING:
-    from kodex.demonstrations import TrajectorySet
+    from kodex.demonstrations import Stream
+    from kodex.interfaces import PolicyLearner
     from kodex.policies.recipes import Recipe
+    from kodex.trajectory import Trajectory
+
+ENOUGH_FOR_NOTES = 1000  # demonstrations
+IN_MEMORY = 2**28  # bytes of files that are read at once
 
 
 def fit(
-    demonstrations: Annotated[Path, tyro.conf.Positional],
+    demonstrations: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="FILE")],
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])],
     recipe: Annotated[str, tyro.conf.arg(aliases=["--method"])] = "default",
     seed: int = 0,
@@ -26,57 +33,71 @@ def fit(
     lifting: str | None = None,
     controller: str | None = None,
     replace: bool = False,
+    skip_bad: bool = False,
+    scheduler: str | None = None,
 ) -> None:
-    """Learn a policy from a file of demonstrations.
+    """Learn a policy from files of demonstrations, which need not fit in memory.
 
     The training of a baseline, which can take minutes, keeps its state in OUTPUT.unfinished from
-    time to time; the same command goes on from there. With --method all, or several seeds, each
+    time to time; the same command resumes there. With --method all, or several seeds, each
     policy goes to a folder of its own, OUTPUT/METHOD/seed-N, and those that are there are kept.
 
     Args:
-        demonstrations: the file, such as kodex collect writes
+        demonstrations: files such as kodex collect writes, a folder of them, or a pattern such as
+            'demos/*.h5'
         output: the folder to write: config.json and model.safetensors
         recipe: how to learn: default is the best in closed form, paper is the paper to the letter;
             nn, lstm, ndp, ngf, ngf-time and bc are the baselines (needs torch); all is default,
             set3, paper and the baselines
-        seed: of whatever is random in the method
-        seeds: learn with so many seeds, from --seed on
-        training: learn from the first so many; else from all but the last fifth
-        validation: choose by the last so many; else by the last fifth
+        seed: seed of whatever is random in the method
+        seeds: how many policies to learn, with the seeds --seed, --seed + 1, …
+        training: how many demonstrations, the first ones, to learn from; else all the others
+        validation: how many demonstrations, the last ones, are for validation; else the last fifth
         lifting: other observables than the recipe's, such as set2, fourier, radial (open loop)
         controller: another controller than the recipe's: ridge or mlp; or pd, which needs no
             actions in the demonstrations and tracks the paper's dynamics
         replace: replace the folder if it exists; of several, those of other demonstrations or
             settings
+        skip_bad: leave out files that are damaged or of another layout, and name them
+        scheduler: let the workers of this Dask scheduler read and sum the demonstrations, such as
+            tcp://10.0.0.1:8786; they must see the same files (docs/cluster.md)
     """
-    from kodex.demonstrations import read
+    from kodex.cluster import executor_at
+    from kodex.demonstrations import TrajectorySet, stream
+    from kodex.demonstrations.spreading import spread
+    from kodex.demonstrations.sufficiency import shortcomings
     from kodex.errors import InputError
-    from kodex.experiments.learned_with import digest_of, written_out
-    from kodex.experiments.state_only import tracked_by_pd
-    from kodex.policies.learners import check_installed, task_of
-    from kodex.policies.recipes import COMPARED
+    from kodex.experiments.provenance import digest_of, settings_of
+    from kodex.policies.recipes import COMPARED, check_installed
     from kodex.policies.recipes import recipe as recipe_named
+    from kodex.storage import check_output
+    from kodex.trajectory import task_of
 
     if seeds < 1:
         raise InputError(f"--seeds must be 1 or more; found {seeds}")
     single = recipe != "all" and seeds == 1
-    if single and not output.name:
-        raise InputError(f"--output is a folder of its own, such as policy; found {output}")
-    if single and output.exists() and not replace:
-        raise InputError(f"{output} exists already; choose another --output, or add --replace")
+    if single:
+        check_output(output, replace=replace, folder=True)
     if recipe == "all" and controller is not None:
         raise InputError("--controller changes one recipe: name it instead of --method all")
-    everything = read(demonstrations)
+    if not demonstrations:
+        raise InputError("name a file, a folder of files, or a pattern such as 'demos/*.h5'")
+    found = stream(demonstrations, skip_bad=skip_bad)
+    everything: Sequence[Trajectory] = found
     if validation is None:
         validation = len(everything) // 5
     if training is None:
         training = len(everything) - validation
-    learned_from, _, chosen_by = everything.split(
-        training, max(0, len(everything) - training - validation), validation
-    )
-    if len(learned_from) == 0:
+    if min(training, validation) < 0 or training + validation > len(everything):
+        raise InputError(
+            f"--training {training} and --validation {validation} need as many demonstrations; "
+            f"found {len(everything)}"
+        )
+    if training == 0:
         raise InputError(f"there is nothing to learn from: {training} of {len(everything)}")
     if controller == "pd":
+        from kodex.experiments.controllers import tracked_by_pd  # which tries it in a simulation
+
         recipes = [tracked_by_pd(everything).changed(lifting=lifting)]
     else:
         names = COMPARED if recipe == "all" else (recipe,)
@@ -85,29 +106,64 @@ def fit(
         ]
     for each in recipes:
         check_installed(each.learner)
-    task, digest = task_of(learned_from[0]), digest_of(learned_from, chosen_by)
-    for number in range(seed, seed + seeds):
-        for each in recipes:
-            seeded = each.seeded(number)
-            said = {
-                "recipe": each.name,
-                "settings": written_out(seeded.learner, task),
-                "demonstrations": digest,
-            }
-            place = output if single else output / each.name / f"seed-{number}"
-            if single or not _is_there(place, said, replace=replace):
-                _fit_one(seeded, number, said, learned_from, chosen_by, place)
+    streamed = _is_large(found) and not any(_needs_all(each.learner) for each in recipes)
+    if scheduler is None and not streamed:
+        # To read it once is faster than once for every pass over it.
+        everything = TrajectorySet(found, layout=found.layout)
+    with executor_at(scheduler) as executor:
+        if executor is not None:
+            everything = spread(everything, executor)
+        training_set = everything[:training]
+        validation_set = everything[len(everything) - validation :]
+        for sentence in shortcomings(_some(training_set)):
+            say(f"note: the demonstrations: {sentence}", stderr=True)
+        task, digest = task_of(training_set[0]), digest_of(training_set, validation_set)
+        todo = []
+        for number in range(seed, seed + seeds):
+            for each in recipes:
+                seeded = each.seeded(number)
+                identity = {
+                    "recipe": each.name,
+                    "settings": settings_of(seeded.learner, task),
+                    "demonstrations": digest,
+                }
+                folder = output if single else output / each.name / f"seed-{number}"
+                if single or not _is_there(folder, seeded, task, digest, replace=replace):
+                    check_output(folder, replace=replace, folder=True)
+                    todo.append((seeded, number, identity, folder))
+        for seeded, number, identity, folder in todo:  # every one of them can be written
+            _fit_one(
+                seeded, number, identity, training_set, validation_set, folder, replace=replace
+            )
 
 
-def _is_there(output: Path, said: Mapping[str, str], *, replace: bool) -> bool:
-    """Return whether `output` holds the policy that says `said`; refuse another one."""
+def _is_large(demonstrations: "Stream") -> bool:
+    """Return whether the files are more than a computer should hold at once without need."""
+    return sum(Path(part.path).stat().st_size for part in demonstrations.parts) > IN_MEMORY
+
+
+def _some(demonstrations: "Sequence[Trajectory]") -> "list[Trajectory]":
+    """Return as many as notes need: they are held in memory."""
+    return list(demonstrations[:: max(1, len(demonstrations) // ENOUGH_FOR_NOTES)])
+
+
+def _needs_all(learner: "PolicyLearner") -> bool:
+    """Return whether `learner` passes over its data too often to read it anew each time."""
+    return "torch" in getattr(learner, "requires", ())
+
+
+def _is_there(
+    output: Path, recipe: "Recipe", task: str | None, digest: str, *, replace: bool
+) -> bool:
+    """Return whether `output` holds the policy of `recipe`; refuse another one."""
     from kodex.errors import InputError
-    from kodex.experiments.learned_with import was_learned_with
+    from kodex.experiments.provenance import was_learned_with
 
     if not output.exists():
         return False
-    if was_learned_with(output, said):
-        print(f"{output} is there already", flush=True)
+    others = {"recipe": recipe.name, "demonstrations": digest}
+    if was_learned_with(output, recipe.learner, task, **others):
+        say(f"{output} is there already")
         return True
     if not replace:
         raise InputError(
@@ -120,30 +176,41 @@ def _is_there(output: Path, said: Mapping[str, str], *, replace: bool) -> bool:
 def _fit_one(
     recipe: "Recipe",
     seed: int,
-    said: Mapping[str, str],
-    learned_from: "TrajectorySet",
-    chosen_by: "TrajectorySet",
+    identity: Mapping[str, Any],
+    training_set: "Sequence[Trajectory]",
+    validation_set: "Sequence[Trajectory]",
     output: Path,
+    *,
+    replace: bool,
 ) -> None:
-    """Learn one policy and write it to `output`, with what it has `said` of itself."""
+    """Learn one policy and write it to `output`, with what it was learned from and how."""
     from kodex.experiments.provenance import provenance
     from kodex.koopman import too_little_data
+    from kodex.policies import dynamics_of, save
     from kodex.policies import fit as fit_policy
-    from kodex.policies import save
+    from kodex.policies.held_out import doubts
+    from kodex.storage import remove_output
 
     unfinished = output.with_name(f"{output.name}.unfinished")
-    # Of other demonstrations or settings nothing can be gone on with, so each has its own folder.
-    checkpoint = unfinished / hashlib.sha256(repr(said).encode()).hexdigest()[:12]
+    # With other demonstrations or settings nothing can be resumed, so each has its own folder.
+    checkpoint = unfinished / hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:12]
     began = time.perf_counter()
-    policy = fit_policy(learned_from, chosen_by or None, recipe=recipe, checkpoint=checkpoint)
+    policy = fit_policy(training_set, validation_set or None, recipe=recipe, checkpoint=checkpoint)
     seconds = time.perf_counter() - began
-    record = getattr(getattr(policy, "dynamics", None), "record", None)
-    for sentence in [] if record is None else too_little_data(record):
-        print(f"note: {sentence}", file=sys.stderr)
-    save(policy, output, provenance=provenance({"learner": seed}) | dict(said), replace=True)
-    shutil.rmtree(unfinished, ignore_errors=True)
-    print(
-        f"learned from {len(learned_from)} demonstrations, chose by {len(chosen_by)}, "
+    dynamics = dynamics_of(policy)
+    record = None if dynamics is None else dynamics.record
+    for sentence in (
+        *([] if record is None else too_little_data(record)),
+        *doubts(policy, _some(training_set), _some(validation_set)),
+    ):
+        say(f"note: {sentence}", stderr=True)
+    counts = {"training": len(training_set), "validation": len(validation_set)}
+    notes = provenance({"learner": seed}) | dict(identity) | {"counts": counts}
+    save(policy, output, provenance=notes, replace=replace)
+    remove_output(checkpoint)
+    with suppress(OSError):  # what another training left there stays
+        unfinished.rmdir()
+    say(
+        f"learned from {len(training_set)} demonstrations, validated on {len(validation_set)}, "
         f"in {seconds:.2f} s (recipe {recipe.name}) -> {output}",
-        flush=True,
     )

@@ -1,31 +1,53 @@
-"""`kodex inspect`: what a learned model is like, and what to worry about."""
+"""`kodex inspect`: what a learned model is, what K does for it, and what to worry about."""
 
 from pathlib import Path
+from typing import NamedTuple
 
-import numpy as np
-from rich.console import Console, Group, RenderableType
-from rich.table import Table
+from rich.console import Group
 from rich.text import Text
 
+from kodex.cli.operator_tables import (
+    belief_table,
+    data_table,
+    fit_table,
+    horizon_table,
+    invariance_table,
+    mode_table,
+    named,
+    residual_table,
+    score_table,
+    section,
+    sentences,
+    spectrum_table,
+)
+from kodex.cli.terminal import console
 from kodex.demonstrations import TrajectorySet, expect_layout, read
+from kodex.errors import printable
+from kodex.interfaces import LearnedPolicy
 from kodex.koopman import (
-    FitRecord,
     KoopmanDynamics,
-    Mode,
-    Spectrum,
-    errors_by_horizon,
+    TransitionMoments,
+    eigenpair_residuals,
+    invariance,
     load,
     modes,
     spectrum,
     worries,
 )
-from kodex.policies import LiftedPolicy, RemindedPolicy
 from kodex.policies import load as load_policy
-from kodex.policies.learners import LearnedPolicy
-from kodex.storage import Stored, read_model
+from kodex.policies.files import POLICIES
+from kodex.policies.operator_role import OperatorRole, believed_shares, operator_role
+from kodex.policies.parts import dynamics_of, part_of
+from kodex.storage import read_header, read_model
 
-REMEMBERING = ("lifted", "reminded")  # types of policies whose dynamics see the start too
-BAR = 40  # characters of the longest bar
+ALONE = OperatorRole(False, "These are dynamics by themselves: K predicts, and nothing acts.")
+
+
+class Shown(NamedTuple):
+    """Demonstrations that a model is tried on, as its dynamics observe them."""
+
+    trajectories: TrajectorySet
+    called: str
 
 
 def inspect(
@@ -35,176 +57,102 @@ def inspect(
     horizon: int = 100,
     top: int = 5,
 ) -> None:
-    """Say what a learned model is, and what to worry about.
+    """Show what a learned model is, what K does for it, and what to worry about.
 
     Parameters
     ----------
     model
-        Folder of a Koopman model, or of a policy that holds one.
+        Folder of a policy, of Koopman dynamics, or of a run, whose validation demonstrations then
+        show errors out of sample.
     demonstrations
-        File of demonstrations to predict, to see the error by horizon.
+        File of demonstrations to predict: errors by horizon, residuals of modes, and how far the
+        observables are from closing under one step. They are out of sample if the model has not
+        learned from them.
     horizon
-        States of an episode, over which growth is judged.
+        States of an episode, over which growth is measured.
     top
         How many modes and components to show.
     """
-    dynamics, stored = load(model), read_model(model)
-    held = None
-    if demonstrations is not None:
-        held = read(demonstrations)
-        if stored.type in REMEMBERING:
-            held = _as_seen_by(load_policy(model), held)
+    folder = _model_in(model)
+    policy = load_policy(folder) if read_model(folder).type in POLICIES else None
+    dynamics = load(folder) if policy is None else dynamics_of(policy)
+    role = ALONE if policy is None else operator_role(policy)
+    out = console()
+    out.print(_summary(folder, policy, dynamics))
+    out.print(section("What K does for it", sentences([role.sentence])))
+    if role.facts:
+        out.print(named(*role.facts))
+    if dynamics is None:
+        return
+    shown = _shown(model, folder, demonstrations, policy)
+    moments = None
+    if shown is not None:
+        moments = TransitionMoments.with_actions(dynamics.lifting, shown.trajectories, None)
     values = spectrum(dynamics)
-    console = Console()
-    console.print(_summary(model, dynamics, _way(stored, dynamics)))
-    console.print(_section("Modes of K", _spectrum(values, horizon)))
-    console.print(_section("Largest modes", _modes(modes(dynamics, count=top))))
+    residuals = None if moments is None else eigenpair_residuals(dynamics.matrix, moments)
+    out.print(section("Modes of K", spectrum_table(values, horizon)))
+    upper = None if residuals is None else residuals.residuals[residuals.values.imag >= 0.0]
+    out.print(section("Largest modes", mode_table(modes(dynamics, count=top), upper)))
     if dynamics.record is not None:
-        console.print(_section("Data", _data(dynamics.record)))
-        console.print(_section("One step ahead, worst components", _fit(dynamics, top)))
+        out.print(section("Data", data_table(dynamics.record)))
+        out.print(section("One step ahead, worst components", fit_table(dynamics, top)))
         if dynamics.record.scores:
-            console.print(_section("Cross-validation", _scores(dynamics.record)))
-    if held is not None:
-        console.print(_section("Error by horizon", _horizon(dynamics, held)))
+            out.print(section("Cross-validation", score_table(dynamics.record)))
+    if shown is not None and moments is not None and residuals is not None:
+        on = f"on {shown.called}"
+        out.print(section(f"Error by horizon, {on}", horizon_table(dynamics, shown.trajectories)))
+        out.print(section(f"Eigenpairs (ResDMD), {on}", residual_table(residuals)))
+        closed = invariance(dynamics.matrix, moments)
+        title = f"Observables that one step leads out of their span, {on}"
+        out.print(section(title, invariance_table(dynamics, closed, top)))
+        shares = None if policy is None else believed_shares(policy, shown.trajectories)
+        if shares is not None:
+            title = f"How much of an innovation is believed, {on}"
+            out.print(section(title, belief_table(dynamics.layout, shares, top)))
     found = worries(dynamics, horizon, values)
-    console.print(_section("What to worry about", _sentences(found)))
+    if shown is None:
+        found.append("Nothing was seen out of sample: --demonstrations FILE shows it.")
+    out.print(section("What to worry about", sentences(found)))
 
 
-def _as_seen_by(policy: LearnedPolicy, demonstrations: TrajectorySet) -> TrajectorySet:
-    """Return the demonstrations as the dynamics in `policy` see them: beside their start."""
-    assert isinstance(policy, LiftedPolicy | RemindedPolicy)
-    starts = policy.starts
-    expect_layout(demonstrations.layout, starts.layout, source="the file of demonstrations")
-    return TrajectorySet(map(starts.remember, demonstrations))
+def _model_in(folder: Path) -> Path:
+    """Return the folder of the model: `folder`, or the policy of a run."""
+    is_run = not (folder / "config.json").exists() and (folder / "policy" / "config.json").exists()
+    return folder / "policy" if is_run else folder
 
 
-def _section(title: str, content: RenderableType) -> Group:
-    return Group(Text(f"\n{title}", style="bold"), content)
+def _shown(
+    model: Path, folder: Path, demonstrations: Path | None, policy: LearnedPolicy | None
+) -> Shown | None:
+    """Return what to try the model on: the given file, or what a run kept for validation."""
+    recorded = model / "demonstrations.h5"
+    if demonstrations is not None:
+        found, called = read(demonstrations), str(demonstrations)
+    elif folder != model and recorded.is_file():
+        found, called = read(recorded), "the demonstrations of the run, which it learned from"
+        counts = read_header(folder).get("provenance", {}).get("counts", {})
+        first, count = counts.get("training", 0), counts.get("validation", 0)
+        if count and len(found) == first + count:
+            found, called = found[first:], f"{count} validation demonstrations of the run"
+    else:
+        return None
+    context = None if policy is None else part_of(policy, "context")
+    if context is not None:
+        expect_layout(found.layout, context.layout, source="the file of demonstrations")
+        found = TrajectorySet(map(context.augmented, found))
+    return Shown(found, called)
 
 
-def _rows(*rows: tuple[str, str]) -> Table:
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(style="dim")
-    for name, value in rows:
-        table.add_row(f"  {name}", value)
-    return table
-
-
-def _holds(stored: Stored, kind: str) -> bool:
-    """Say whether something of type `kind` is in what was stored."""
-    return stored.type == kind or any(_holds(part, kind) for part in stored.parts.values())
-
-
-def _way(stored: Stored, dynamics: KoopmanDynamics) -> str:
-    """Return how the dynamics are used to say where to go."""
-    if stored.type == "lifted":
-        return "one step ahead of every measured state, from which the actions come too"
-    if _holds(stored, "observer"):
-        return "observables that every measured state corrects"
-    way = "lifts every prediction anew" if dynamics.relift else "open loop from the first state"
-    if dynamics.feedback:
-        way += f", pulled {dynamics.feedback:.0%} to the measured state"
-    return way
-
-
-def _summary(model: Path, dynamics: KoopmanDynamics, way: str) -> Group:
-    layout = dynamics.layout
-    return Group(
-        Text(f"Koopman dynamics in {model}", style="bold"),
-        _rows(
+def _summary(folder: Path, policy: LearnedPolicy | None, dynamics: KoopmanDynamics | None) -> Group:
+    what = "Koopman dynamics" if policy is None else "A policy"
+    rows = []
+    if policy is not None:
+        rows.append(("policy", repr(policy)))
+    if dynamics is not None:
+        layout = dynamics.layout
+        rows += [
             ("state", f"{len(layout.robot)} robot + {len(layout.object)} object components"),
             ("lifting", f"{type(dynamics.lifting).__name__}, {len(dynamics.matrix)} observables"),
             ("solver", dynamics.record.solver if dynamics.record else "not recorded"),
-            ("references", way),
-        ),
-    )
-
-
-def _spectrum(values: Spectrum, horizon: int) -> Group:
-    rows = _rows(
-        ("largest magnitude", f"{values.radius:.6g}"),
-        ("above one", f"{values.growing} of {len(values.values)}"),
-        ("growth", f"{values.growth(horizon):.3g} over {horizon} states"),
-    )
-    counts, edges = values.histogram(bins=12)
-    table = Table(box=None, show_header=False, pad_edge=False)
-    for count, low, high in zip(counts, edges[:-1], edges[1:], strict=True):
-        bar = "█" * round(BAR * count / counts.max()) or ("▏" if count else "")
-        table.add_row(f"  {low:.2f} … {high:.2f}", str(count), bar)
-    return Group(rows, table)
-
-
-def _modes(shown: list[Mode]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for name in ("  magnitude", "turns in", "doubles in", "observables", "moves"):
-        table.add_column(name)
-    for mode in shown:
-        table.add_row(
-            f"  {mode.magnitude:.5f}",
-            "-" if np.isinf(mode.period) else f"{mode.period:.1f} steps",
-            f"{mode.doubling:.0f} steps" if 0.0 < mode.doubling < 1e6 else "-",
-            ", ".join(term.name for term in mode.combination[:3]),
-            ", ".join(term.name for term in mode.motion[:3]) or "-",
-        )
-    return table
-
-
-def _data(record: FitRecord) -> Table:
-    observables = len(record.gram_eigenvalues)
-    return _rows(
-        ("demonstrations", f"{record.demonstrations:,}"),
-        ("transitions", f"{record.transitions:,}"),
-        ("rank of G", f"{record.rank} of {observables}"),
-        ("effective rank", f"{record.effective_rank:.1f}"),
-        ("condition of G", f"{record.condition:.1e}"),
-    )
-
-
-def _fit(dynamics: KoopmanDynamics, top: int) -> Table:
-    record = dynamics.record
-    assert record is not None
-    change = np.where(record.one_step_change > 0.0, record.one_step_change, np.inf)
-    share = record.one_step_error / change
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for name in ("  component", "error", "change in a step", "error / change"):
-        table.add_column(name)
-    for index in np.argsort(-share)[:top]:
-        table.add_row(
-            f"  {dynamics.layout.names[index]}",
-            f"{record.one_step_error[index]:.3g}",
-            f"{record.one_step_change[index]:.3g}",
-            f"{share[index]:.1%}",
-        )
-    table.add_row("  median of all", "", "", f"{np.median(share):.1%}")
-    return table
-
-
-def _scores(record: FitRecord) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("  candidate")
-    table.add_column("error of held-out references, in standard deviations")
-    for name, score in record.scores.items():
-        chosen = " ← chosen" if name == record.solver else ""
-        table.add_row(f"  {name}", f"{score:.4g}{chosen}")
-    return table
-
-
-def _horizon(dynamics: KoopmanDynamics, demonstrations: TrajectorySet) -> Table:
-    errors = errors_by_horizon(dynamics, demonstrations)
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for name in ("  state", "error in standard deviations", ""):
-        table.add_column(name)
-    places = np.unique(np.linspace(0, len(errors.scaled) - 1, 11).astype(int))
-    shown = np.where(np.isfinite(errors.scaled), errors.scaled, 0.0)
-    top = max(float(shown[places].max()), 1e-300)
-    for place in places:
-        bar = "█" * round(BAR * shown[place] / top)
-        table.add_row(f"  {place + 1}", f"{errors.scaled[place]:.4g}", bar)
-    return table
-
-
-def _sentences(found: list[str]) -> Table:
-    table = Table(box=None, show_header=False, pad_edge=False)
-    for sentence in found or ["Nothing that can be seen from here."]:
-        table.add_row("  •" if found else " ", Text(sentence))
-    return table
+        ]
+    return Group(Text(printable(f"{what} in {folder}"), style="bold"), named(*rows))

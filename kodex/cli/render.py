@@ -7,6 +7,7 @@ from typing import Annotated
 
 import tyro
 
+from kodex.cli.terminal import say
 from kodex.errors import InputError
 from kodex.trajectory import Trajectory
 
@@ -19,6 +20,7 @@ def render(
     size: str = "480x360",
     every: int = 2,
     task: str | None = None,
+    replace: bool = False,
 ) -> None:
     """Draw recorded episodes as a video, without a screen.
 
@@ -28,13 +30,16 @@ def render(
         episodes: which ones, counted from 0; else the first, or as many as the grid holds
         grid: rows x columns to show them at the same time, such as 2x3; else one after the other
         size: width x height of one episode, in pixels
-        every: one picture for so many states; 2 is half as fast as it happened, 4 as fast
+        every: states per picture; 2 is half as fast as it happened, 4 as fast
         task: which task it is, if the file does not say
+        replace: replace the video if it exists
     """
     from kodex.demonstrations import read
     from kodex.reports.video import write_video
+    from kodex.storage import check_output
     from kodex.tasks import task as task_named
 
+    check_output(output, replace=replace)
     cells = None if grid is None else _two_numbers(grid, "a grid", "2x3")
     width, height = _two_numbers(size, "a size", "480x360")
     shown = _chosen(read(trajectories), episodes, 1 if cells is None else cells[0] * cells[1])
@@ -47,19 +52,20 @@ def render(
         width=width,
         height=height,
         every=every,
+        replace=replace,
         show_progress=True,
     )
-    print(f"{len(shown)} of the episodes in {trajectories} -> {output}")
+    say(f"{len(shown)} of the episodes in {trajectories} -> {output}")
 
 
 def _chosen(
     recorded: Sequence[Trajectory], episodes: Sequence[int], default_count: int
 ) -> list[Trajectory]:
-    wrong = [place for place in episodes if not 0 <= place < len(recorded)]
+    wrong = [index for index in episodes if not 0 <= index < len(recorded)]
     if wrong:
         raise InputError(f"the file has episodes 0 to {len(recorded) - 1}; found {wrong[0]}")
-    places = episodes or range(min(default_count, len(recorded)))
-    return [recorded[place] for place in places]
+    indices = episodes or range(min(default_count, len(recorded)))
+    return [recorded[index] for index in indices]
 
 
 def _world(shown: Sequence[Trajectory], named: str | None) -> tuple[str, str | None]:

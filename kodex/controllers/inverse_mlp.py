@@ -1,73 +1,74 @@
-"""The paper's controller: a small network that answers which action moves q to q_next.
+"""The paper's controller: a small network that predicts which action moves q to q_next.
 
-Torch trains it (`kodex.controllers.train_mlp`); acting is NumPy, so a robot needs no torch.
+Torch trains it; acting is NumPy, so a robot needs no torch.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kodex.controllers.joints import check_joints
-from kodex.controllers.transitions import Transitions
+from kodex.controllers.transitions import Transitions, check_joints
+from kodex.demonstrations import check_training
 from kodex.demonstrations.holding_out import hold_out
 from kodex.errors import InputError
+from kodex.networks.mlp import Mlp, mlp_parameters
+from kodex.networks.operations import Signal
+from kodex.networks.training import TrainingConfig, TrainingProblem, train
+from kodex.seeding import generator, seed_field
+from kodex.standardiser import Standardiser
 from kodex.storage import Stored
 from kodex.trajectory import Array, Trajectory
-
-Single = NDArray[np.float32]  # torch trains in single precision; acting keeps it
 
 
 @dataclass(frozen=True, eq=False)
 class InverseMlpController:
-    """Affine layers with ReLU between them, from [q, q_next] to an action."""
+    """A ReLU network from [q, q_next] to an action, in the single precision it was trained in."""
 
-    weights: tuple[Single, ...]  # (inputs, outputs) each
-    biases: tuple[Single, ...]  # (outputs,) each
+    network: Mlp
 
     @property
     def action_size(self) -> int:
         """The number of components of an action."""
-        return int(self.biases[-1].shape[0])
+        return int(self.network.biases[-1].shape[0])
 
     def act(self, current: Array, desired: Array) -> Array:
         """Return actions, (..., n_robot), (..., n_robot) -> (..., m)."""
-        joints = self.weights[0].shape[0] // 2
+        joints = self.network.weights[0].shape[0] // 2
         check_joints(current, desired, joints)
         if current.shape != desired.shape:
             current, desired = np.broadcast_arrays(current, desired)
-        layer = np.empty((*current.shape[:-1], 2 * joints), dtype=np.float32)
-        layer[..., :joints] = current
-        layer[..., joints:] = desired
-        for weights, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
-            layer = layer @ weights
-            layer += bias
-            np.maximum(layer, 0.0, out=layer)
-        actions: Array = (layer @ self.weights[-1] + self.biases[-1]).astype(np.float64)
-        return actions
+        inputs = np.empty((*current.shape[:-1], 2 * joints), dtype=np.float32)
+        inputs[..., :joints] = current
+        inputs[..., joints:] = desired
+        return np.asarray(self.network(inputs), dtype=np.float64)
 
     def stored(self) -> Stored:
         """Return what it is made of."""
-        arrays: dict[str, Single] = {}
-        for number, (weights, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
-            arrays[f"weights {number}"] = weights
-            arrays[f"bias {number}"] = bias
-        return Stored(type="inverse_mlp", config={"layers": len(self.weights)}, arrays=arrays)
+        layers = list(zip(self.network.weights, self.network.biases, strict=True))
+        arrays = {f"weights {number}": weights for number, (weights, _) in enumerate(layers)}
+        arrays |= {f"bias {number}": bias for number, (_, bias) in enumerate(layers)}
+        return Stored(type="inverse_mlp", config={"layers": len(layers)}, arrays=arrays)
 
     @classmethod
     def restore(cls, stored: Stored) -> "InverseMlpController":
         """Return what `stored` was made from."""
         layers = range(stored.config["layers"])
         return cls(
-            weights=tuple(stored.arrays[f"weights {number}"] for number in layers),
-            biases=tuple(stored.arrays[f"bias {number}"] for number in layers),
+            Mlp(
+                weights=tuple(stored.arrays[f"weights {number}"] for number in layers),
+                biases=tuple(stored.arrays[f"bias {number}"] for number in layers),
+            )
         )
 
 
 @dataclass(frozen=True)
 class InverseMlpLearner:
-    """The paper's hyper-parameters; what it does not give is said beside the field."""
+    """The paper's hyper-parameters; a comment says so where the paper gives none."""
+
+    requires: ClassVar[tuple[str, ...]] = ("torch",)
 
     hidden: tuple[int, int, int] = (4, 4, 2)  # multiples of the number of joints
     learning_rate: float = 1e-4
@@ -80,8 +81,8 @@ class InverseMlpLearner:
     # The paper feeds raw joints and learns raw actions. True standardises both, which is folded
     # into the first and the last layer after training.
     standardise: bool = False
-    held_out: float = 0.2  # of the demonstrations, if none are given to validate with
-    seed: int = 0
+    held_out: float = 0.2  # of the demonstrations, if none are given to validate with; 0: none
+    seed: int = seed_field()
     show_progress: bool = True  # a bar, when stderr is a terminal
 
     def __post_init__(self) -> None:
@@ -90,31 +91,71 @@ class InverseMlpLearner:
                 raise InputError(f"{name} must be greater than 0; found {getattr(self, name)}")
 
     def fit(
-        self, demonstrations: Sequence[Trajectory], validation: Sequence[Trajectory] | None = None
+        self,
+        training: Sequence[Trajectory],
+        validation: Sequence[Trajectory] | None = None,
+        *,
+        checkpoint: str | Path | None = None,
     ) -> InverseMlpController:
-        """Return the network at the iteration with the least validation error.
+        """Return the network at the iteration with the least validation loss.
 
-        Without `validation`, a share of the demonstrations is held out for it.
+        Without `validation`, a share of the demonstrations is held out for it; if nothing is, the
+        network of the last iteration is returned. The loss is the
+        paper's: squared length of the action's error, each pair weighed by 1 / (N (T_n - 1)). A
+        batch's sum is scaled to all pairs, so its expectation is that loss.
         """
-        everything = Transitions.of(demonstrations)
-        if validation is not None:
-            learn, judge = everything, Transitions.of(validation)
-        elif len(demonstrations) > 1:
-            parts = hold_out(demonstrations, self.held_out, self.seed, purpose="controller")
-            learn, judge = Transitions.of(parts[0]), Transitions.of(parts[1])
-        else:
-            learn = judge = everything
-        from kodex.controllers.train_mlp import train  # torch is wanted only from here on
-
-        weights, biases = train(
-            learn,
-            judge,
-            hidden=tuple(factor * learn.current.shape[1] for factor in self.hidden),
-            learning_rate=self.learning_rate,
-            iterations=self.iterations,
-            batch_size=self.batch_size,
-            standardise=self.standardise,
-            seed=self.seed,
-            show_progress=self.show_progress,
+        check_training(training, validation, actions=True)
+        if validation is None and self.held_out > 0.0:
+            training, validation = hold_out(
+                training, self.held_out, self.seed, purpose="controller"
+            )
+        learned = Transitions.of(training)
+        joints, actions = (
+            Standardiser.of(each) if self.standardise else Standardiser.identity(each.shape[1])
+            for each in (_inputs(learned), learned.actions)
         )
-        return InverseMlpController(weights=weights, biases=biases)
+
+        def data(transitions: Transitions) -> dict[str, Array]:
+            return {
+                "joints": joints.apply(_inputs(transitions)),
+                "actions": actions.apply(transitions.actions),
+                "weights": transitions.weights * len(transitions),
+            }
+
+        size = learned.current.shape[1]
+        sizes = (2 * size, *(factor * size for factor in self.hidden), learned.actions.shape[1])
+        problem = TrainingProblem(
+            name="the network controller",
+            parameters=mlp_parameters("network", sizes, generator(self.seed, "controller", "mlp")),
+            data=data(learned),
+            validation={} if validation is None else data(Transitions.of(validation)),
+            loss=_weighed_error,
+            seed=self.seed,
+        )
+        config = TrainingConfig(self.iterations, self.batch_size, self.learning_rate)
+        parameters = train(problem, config, show=self.show_progress, checkpoint=checkpoint)
+        return InverseMlpController(
+            _in_their_own_units(Mlp.of(parameters, "network"), joints, actions)
+        )
+
+
+def _inputs(transitions: Transitions) -> Array:
+    return np.concatenate([transitions.current, transitions.desired], axis=1)
+
+
+def _weighed_error(parameters: Mapping[str, Signal], batch: Mapping[str, Signal]) -> Signal:
+    error = Mlp.of(parameters, "network")(batch["joints"]) - batch["actions"]
+    return (batch["weights"] * (error * error).sum(-1)).mean()
+
+
+def _in_their_own_units(network: Mlp, joints: Standardiser, actions: Standardiser) -> Mlp:
+    """Return the network that takes raw joints and gives raw actions, in single precision."""
+    weights, biases = list(network.weights), list(network.biases)
+    weights[0] = weights[0] / joints.scale[:, None]
+    biases[0] = biases[0] - joints.shift @ weights[0]
+    weights[-1] = weights[-1] * actions.scale
+    biases[-1] = biases[-1] * actions.scale + actions.shift
+    return Mlp(
+        tuple(np.ascontiguousarray(array, dtype=np.float32) for array in weights),
+        tuple(np.ascontiguousarray(array, dtype=np.float32) for array in biases),
+    )

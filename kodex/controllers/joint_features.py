@@ -10,24 +10,24 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from kodex.controllers.transitions import Transitions
+from kodex.controllers.joint_statistics import JointStatistics
 from kodex.trajectory import Array
 
-Places = NDArray[np.int64]
+Indices = NDArray[np.int64]
 
 
-def no_products(joints: int) -> Places:
+def no_products(joints: int) -> Indices:
     """Return no pairs: actions are affine in (q, q_next - q)."""
     return np.empty((2, 0), dtype=np.int64)
 
 
-def products_of_a_joint(joints: int) -> Places:
+def products_of_a_joint(joints: int) -> Indices:
     """Return q², q·dq and dq² of each joint."""
     q, dq = np.arange(joints), np.arange(joints) + joints
     return np.array([np.concatenate([q, q, dq]), np.concatenate([q, dq, dq])])
 
 
-def products_of_neighbours(joints: int) -> Places:
+def products_of_neighbours(joints: int) -> Indices:
     """Return the products of a joint, and of each joint with the next along the arm or finger."""
     q, dq = np.arange(joints), np.arange(joints) + joints
     near = np.array(
@@ -36,7 +36,7 @@ def products_of_neighbours(joints: int) -> Places:
     return np.concatenate([products_of_a_joint(joints), near], axis=1)
 
 
-FAMILIES: Mapping[str, Callable[[int], Places]] = {
+FAMILIES: Mapping[str, Callable[[int], Indices]] = {
     "affine": no_products,
     "own": products_of_a_joint,
     "neighbours": products_of_neighbours,
@@ -48,12 +48,12 @@ class JointFeatures:
     """x = [q, q_next - q], standardised, followed by products x_i x_j.
 
     Products stop growing at `limit` standard deviations, so that a joint that was pushed far from
-    what was demonstrated meets a controller that goes on affinely and not one that explodes.
+    what was demonstrated meets a controller that continues affinely and not one that explodes.
     """
 
     scale: Array  # (2 n_robot,) of q, then of q_next - q
     shift: Array  # (2 n_robot,)
-    pairs: Places  # (2, products) places in x
+    pairs: Indices  # (2, products) indices in x
     limit: float
 
     @property
@@ -71,18 +71,19 @@ class JointFeatures:
         return replace(self, pairs=FAMILIES[family](self.joints))
 
     @classmethod
-    def standardising(cls, transitions: Transitions, family: str, limit: float) -> "JointFeatures":
-        """Return the features of `family` that have mean 0 and deviation 1 on `transitions`."""
-        moves = np.concatenate(
-            [transitions.current, transitions.desired - transitions.current], axis=1
-        )
-        mean = transitions.weights @ moves
-        moves -= mean
-        variance = transitions.weights @ np.square(moves, out=moves)
+    def standardising(
+        cls, statistics: JointStatistics, family: str, limit: float
+    ) -> "JointFeatures":
+        """Return the features of `family` that have mean 0 and std 1 by `statistics`."""
         # A joint that never moves has nothing to tell: leave its scale alone.
-        scale = 1.0 / np.sqrt(np.where(variance > 1e-24, variance, 1.0))
-        joints = len(scale) // 2
-        return cls(scale=scale, shift=-mean * scale, pairs=FAMILIES[family](joints), limit=limit)
+        known = statistics.variance > 1e-24
+        scale = 1.0 / np.sqrt(np.where(known, statistics.variance, 1.0))
+        return cls(
+            scale=scale,
+            shift=-statistics.mean * scale,
+            pairs=FAMILIES[family](len(scale) // 2),
+            limit=limit,
+        )
 
     def of(self, current: Array, desired: Array) -> Array:
         """Return the features, (..., n_robot), (..., n_robot) -> (..., size)."""

@@ -13,10 +13,12 @@ can be improved by trying it in a simulation; nothing is tuned by hand.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
-from kodex.controllers.joints import check_joints
+from kodex.controllers.transitions import check_joints
+from kodex.demonstrations import check_training
 from kodex.errors import InputError
 from kodex.interfaces import Controller
 from kodex.storage import Stored
@@ -39,7 +41,7 @@ class Servos:
     def __post_init__(self) -> None:
         shapes = {np.shape(part) for part in vars(self).values()}
         if len(shapes) != 1 or len(shapes.pop()) != 1:
-            raise InputError("servos need one number a joint for each of their five properties")
+            raise InputError("servos need one number per joint for each of their five properties")
         if not (np.all(self.bias < 0.0) and np.all(self.gain != 0.0) and np.all(self.damping > 0)):
             raise InputError(
                 "position servos have a negative bias, a gain and a damping; "
@@ -74,7 +76,7 @@ class PdController:
 
     @property
     def action_size(self) -> int:
-        """The number of components of an action: one a joint."""
+        """The number of components of an action: one per joint."""
         return int(self.slope.shape[0])
 
     def act(self, current: Array, desired: Array) -> Array:
@@ -121,16 +123,18 @@ class PdControllerLearner:
             raise InputError("period must be above 0, factor above 1 and rounds 1 or more")
 
     def fit(
-        self, demonstrations: Sequence[Trajectory], validation: Sequence[Trajectory] | None = None
+        self,
+        training: Sequence[Trajectory],
+        validation: Sequence[Trajectory] | None = None,
+        *,
+        checkpoint: str | Path | None = None,
     ) -> PdController:
         """Return the controller; actions in the demonstrations, if any, are not looked at.
 
         With `validation`, leads are tried on those demonstrations instead.
         """
-        if len(demonstrations) == 0:
-            raise InputError("a controller needs at least one demonstration; found none")
+        joints = len(check_training(training, validation, actions=False).layout.robot)
         controller = PdController.of(self.servos, self.period)
-        joints = demonstrations[0].robot.shape[1]
         if joints != controller.action_size:
             raise InputError(
                 f"the demonstrations have {joints} joints; the servos are of "
@@ -138,7 +142,7 @@ class PdControllerLearner:
             )
         if self.simulate is None:
             return controller
-        tried = demonstrations if validation is None else validation
+        tried = training if validation is None else validation
         return _search(controller, lambda one: self._error(one, tried), self.rounds, self.factor)
 
     def _error(self, controller: PdController, demonstrations: Sequence[Trajectory]) -> Array:
@@ -146,7 +150,7 @@ class PdControllerLearner:
         error = np.asarray(self.simulate(controller, demonstrations))
         if error.shape != controller.lead.shape:
             raise InputError(
-                f"a simulation must return one error a joint, {controller.lead.shape}; "
+                f"a simulation must return one error per joint, {controller.lead.shape}; "
                 f"found {error.shape}"
             )
         return np.where(np.isfinite(error), error, np.inf)

@@ -3,26 +3,31 @@
 Actions are set-points of position servos, so they are almost affine in (q, q_next - q). What is
 left over is gravity and inertia, which products of nearby joints describe well. Which products,
 and how much ridge, is decided on held-out demonstrations, seen with displaced joints as they will
-be when tracking (`kodex.controllers.disturbance`). All of that needs only second moments, which
+be when tracking (`kodex.controllers.transitions`). All of that needs only second moments, which
 add: the moments of the part learned from and of the part held out are those of everything.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial, reduce
+from operator import add
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from kodex.controllers.disturbance import disturbed, own_gains
 from kodex.controllers.joint_features import FAMILIES, JointFeatures
-from kodex.controllers.joints import check_joints
-from kodex.controllers.transitions import Transitions
+from kodex.controllers.joint_statistics import JointStatistics, block_of, statistics_of
+from kodex.controllers.transitions import Transitions, check_joints, disturbed
+from kodex.demonstrations import check_training
 from kodex.demonstrations.holding_out import hold_out
+from kodex.demonstrations.spreading import Part, summed
 from kodex.errors import InputError
+from kodex.least_squares import Moments, one_blas_thread
 from kodex.storage import Stored
 from kodex.trajectory import Array, Trajectory
 
-# With a single demonstration there is nothing to judge by: the plainest family, firmly held.
+# A single demonstration leaves nothing to validate with: the plainest family, firmly held.
 CAUTIOUS_RIDGE = 1e-3
 ROWS_AT_ONCE = 1000  # features of this many pairs stay in the cache, which is three times faster
 
@@ -102,132 +107,104 @@ class RidgeControllerLearner:
         if self.disturbance < 0.0:
             raise InputError(f"disturbance must be 0 or more; found {self.disturbance}")
 
+    @one_blas_thread()
     def fit(
-        self, demonstrations: Sequence[Trajectory], validation: Sequence[Trajectory] | None = None
+        self,
+        training: Sequence[Trajectory],
+        validation: Sequence[Trajectory] | None = None,
+        *,
+        checkpoint: str | Path | None = None,
     ) -> RidgeController:
         """Return the controller whose products and ridge predict held-out actions best.
 
-        Without `validation`, a share of the demonstrations is held out to choose by, and the
-        choice is fitted to all of them.
+        Without `validation`, a share of `training` is held out for that, and what was selected is
+        fitted to all of it.
         """
-        everything = Transitions.of(demonstrations)
+        check_training(training, validation, actions=True)
+        statistics = statistics_of(training)
         widest = max(self.families, key=list(FAMILIES).index)
-        features = JointFeatures.standardising(everything, widest, self.limit)
-        moments_of = self._moments(everything, features)
+        features = JointFeatures.standardising(statistics, widest, self.limit)
+        moments_of = partial(self._moments, statistics, features)
         if validation is not None:
-            moments, judge = moments_of(everything), moments_of(Transitions.of(validation))
-            family, ridge = self._choose(features, moments, judge)
-        elif len(demonstrations) > 1:
-            parts = hold_out(demonstrations, self.held_out, self.draw_seed, purpose="controller")
-            learn, judge = (moments_of(Transitions.of(part)) for part in parts)
-            moments = learn + judge
-            family, ridge = self._choose(features, learn, judge)
+            moments, held_out = moments_of(training), moments_of(validation)
+            family, ridge = self._selected(features, moments, held_out)
+        elif len(training) > 1:
+            parts = hold_out(training, self.held_out, self.draw_seed, purpose="controller")
+            learned, held_out = (moments_of(part) for part in parts)
+            moments = learned + held_out
+            family, ridge = self._selected(features, learned, held_out)
         else:
-            moments = moments_of(everything)
+            moments = moments_of(training)
             family = self.families[0]
             ridge = self.ridges[0] if len(self.ridges) == 1 else CAUTIOUS_RIDGE
         features = features.narrowed(family)
-        solution = moments.spectrum(features.size).solution(ridge)
+        solution = solutions(moments, features.size)(ridge)
         return RidgeController(
             features=features,
-            weights=solution[1:],
-            intercept=solution[0],
+            weights=solution[:, 1:].T.copy(),
+            intercept=solution[:, 0].copy(),
             family=family,
             ridge=ridge,
         )
 
     def _moments(
-        self, everything: Transitions, features: JointFeatures
-    ) -> "Callable[[Transitions], Moments]":
-        one_servo_a_joint = everything.actions.shape == everything.current.shape
-        if self.disturbance == 0.0 or not one_servo_a_joint:
-            return lambda part: Moments.of(part, features)
-        gains = own_gains(everything)
-        return lambda part: Moments.of(
-            disturbed(part, gains, self.disturbance, self.draw_seed), features
-        )
+        self,
+        statistics: JointStatistics,
+        features: JointFeatures,
+        demonstrations: Sequence[Trajectory],
+    ) -> Moments:
+        disturbance = None
+        if self.disturbance > 0.0 and statistics.products is not None:  # one servo per joint
+            typical = statistics_of(demonstrations).typical_move
+            disturbance = Disturbance(typical, statistics.gains, self.disturbance, self.draw_seed)
+        return summed(partial(_block_moments, features, disturbance), demonstrations)
 
-    def _choose(
-        self, features: JointFeatures, learn: "Moments", judge: "Moments"
+    def _selected(
+        self, features: JointFeatures, learned: Moments, held_out: Moments
     ) -> tuple[str, float]:
         errors = {}
         for family in self.families:
-            spectrum = learn.spectrum(features.narrowed(family).size)
+            solution = solutions(learned, features.narrowed(family).size)
             for ridge in self.ridges:
-                errors[family, ridge] = judge.error(spectrum.solution(ridge))
+                errors[family, ridge] = held_out.error(solution(ridge))
         return min(errors, key=errors.__getitem__)
 
 
-@dataclass(frozen=True, eq=False)
-class Moments:
-    """Weighted means of products of features, with a leading 1, and actions."""
+class Disturbance(NamedTuple):
+    """How the joints learned from are displaced."""
 
-    gram: Array  # (1 + features, 1 + features)
-    cross: Array  # (1 + features, m)
-    power: float  # of the actions: the mean of their squared length
-    demonstrations: int
-
-    @classmethod
-    def of(cls, transitions: Transitions, features: JointFeatures) -> "Moments":
-        """Return the moments of `transitions`."""
-        size = features.size + 1
-        gram, cross = np.zeros((size, size)), np.zeros((size, transitions.actions.shape[1]))
-        for first in range(0, len(transitions), ROWS_AT_ONCE):
-            some = slice(first, first + ROWS_AT_ONCE)
-            root = np.sqrt(transitions.weights[some])[:, None]
-            rows = np.empty((len(root), size))
-            rows[:, :1] = 1.0
-            rows[:, 1:] = features.of(transitions.current[some], transitions.desired[some])
-            # Root weights on both sides: the product of a matrix with its own transpose is cheap.
-            rows *= root
-            gram += rows.T @ rows
-            cross += rows.T @ (root * transitions.actions[some])
-        return cls(
-            gram=gram,
-            cross=cross,
-            power=float(transitions.weights @ np.sum(transitions.actions**2, axis=1)),
-            demonstrations=transitions.demonstrations,
-        )
-
-    def __add__(self, other: "Moments") -> "Moments":
-        total = self.demonstrations + other.demonstrations
-        mine, theirs = self.demonstrations / total, other.demonstrations / total
-        return Moments(
-            gram=mine * self.gram + theirs * other.gram,
-            cross=mine * self.cross + theirs * other.cross,
-            power=mine * self.power + theirs * other.power,
-            demonstrations=total,
-        )
-
-    def spectrum(self, size: int) -> "Spectrum":
-        """Return the eigendecomposition for the first `size` features, which serves any ridge."""
-        mean_feature, mean_action = self.gram[0, 1 : size + 1], self.cross[0]
-        # Centred, so that the intercept is not held back by the ridge.
-        gram = self.gram[1 : size + 1, 1 : size + 1] - np.outer(mean_feature, mean_feature)
-        cross = self.cross[1 : size + 1] - np.outer(mean_feature, mean_action)
-        values, vectors = np.linalg.eigh(gram)
-        return Spectrum(
-            np.maximum(values, 0.0), vectors, vectors.T @ cross, mean_feature, mean_action
-        )
-
-    def error(self, solution: Array) -> float:
-        """Return the mean squared error of the actions that `solution` gives."""
-        size = len(solution)
-        explained = self.gram[:size, :size] @ solution - 2.0 * self.cross[:size]
-        return float(np.sum(solution * explained) + self.power)
+    typical: Array  # moves, (n_robot,)
+    gains: Array  # of the servos, (n_robot,)
+    size: float
+    seed: int
 
 
-class Spectrum(NamedTuple):
-    """Centred moments, taken apart once for all ridges."""
+def _block_moments(features: JointFeatures, disturbance: Disturbance | None, part: Part) -> Moments:
+    transitions = block_of(part)
+    if disturbance is not None:
+        transitions = disturbed(transitions, *disturbance, block=part.number)
+    return action_moments(transitions, features)
 
-    values: Array  # (features,)
-    vectors: Array  # (features, features)
-    seen: Array  # (features, m) the cross moments along the vectors
-    mean_feature: Array  # (features,)
-    mean_action: Array  # (m,)
 
-    def solution(self, ridge: float) -> Array:
-        """Return the intercept, then the weights of least error + ridge·‖weights‖²."""
-        weights = self.vectors @ (self.seen / (self.values + ridge)[:, None])
-        intercept = self.mean_action - self.mean_feature @ weights
-        return np.concatenate([intercept[None], weights])
+def action_moments(transitions: Transitions, features: JointFeatures) -> Moments:
+    """Return the moments of the actions given [1, features]; a demonstration weighs 1."""
+    parts = []
+    for first in range(0, len(transitions), ROWS_AT_ONCE):
+        some = slice(first, first + ROWS_AT_ONCE)
+        rows = np.empty((len(transitions.weights[some]), features.size + 1))
+        rows[:, 0] = 1.0
+        rows[:, 1:] = features.of(transitions.current[some], transitions.desired[some])
+        weights = transitions.demonstrations * transitions.weights[some]
+        parts.append(Moments.of(rows, transitions.actions[some], weights))
+    return reduce(add, parts)
+
+
+def solutions(moments: Moments, size: int) -> Callable[[float], Array]:
+    """Return the function from a ridge to [intercept, weights], (m, 1 + size)."""
+    centred, mean_feature, mean_action = moments.equations.centred(size)
+
+    def solution(ridge: float) -> Array:
+        weights = centred.damped(ridge)
+        return np.column_stack([mean_action - weights @ mean_feature, weights])
+
+    return solution

@@ -5,20 +5,34 @@
 
 from typing import TYPE_CHECKING, Any
 
+from kodex.demonstrations.checks import (
+    Checked,
+    check_demonstrations,
+    check_training,
+    expect_trajectories,
+)
 from kodex.demonstrations.description import Description, describe
+from kodex.demonstrations.from_arrays import demonstrations_from
 from kodex.demonstrations.layouts import expect_layout
 from kodex.demonstrations.trajectory_set import TrajectorySet
 
 if TYPE_CHECKING:
-    from kodex.demonstrations.files import Header, Writer, read, read_header, stream, write
+    from kodex.demonstrations.files import Header, Writer, read, read_header, write
+    from kodex.demonstrations.streaming import Stream, stream
 
 __all__ = [
+    "Checked",
     "Description",
     "Header",
+    "Stream",
     "TrajectorySet",
     "Writer",
+    "check_demonstrations",
+    "check_training",
+    "demonstrations_from",
     "describe",
     "expect_layout",
+    "expect_trajectories",
     "read",
     "read_header",
     "stream",
@@ -28,7 +42,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        from kodex.demonstrations import files
+        from kodex.demonstrations import files, streaming
 
-        return getattr(files, name)
+        return getattr(streaming if name in ("Stream", "stream") else files, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,11 +1,13 @@
-"""Trajectories on disk: one HDF5 file, an episode a group, written whole or not at all.
+"""Trajectories on disk: one HDF5 file, one group per episode, written whole or not at all.
 
 The file's own attributes are its header: `format`, `version`, `kodex` (the version that wrote it),
 `layout` and `provenance` as JSON, and the number of `episodes`, which stand as
 `episodes/000000`, `episodes/000001`, … (`episode_group` says what is in one). Numbers are float64
-under checksums; nothing in a file is ever executed.
+under checksums, and everything that was written is digested, so that a lost page is noticed;
+nothing in a file is ever executed, and nothing outside of it is ever read (`plain_hdf5`).
 """
 
+import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -20,20 +22,26 @@ import numpy as np
 
 from kodex.demonstrations.episode_group import (
     DAMAGE,
+    DIGEST,
     as_json,
     from_json,
     read_episode,
     write_episode,
 )
 from kodex.demonstrations.layouts import expect_layout, layout_difference
+from kodex.demonstrations.plain_hdf5 import PlainFile, plain_file, subgroup
 from kodex.demonstrations.trajectory_set import TrajectorySet
 from kodex.errors import InputError
 from kodex.storage import new_file
 from kodex.trajectory import StateLayout, Trajectory
 
 FORMAT = "kodex-trajectories"
-VERSION = 1
+# 1 had no context, time step, action range and units of an episode; 2 had no digests.
+VERSION = 3
+DIGESTED = 3  # from this version on
+HEADER = ("format", "version", "kodex", "layout", "provenance")
 DISK = "the disk may be full"
+MOST_COMPONENTS, LONGEST_NAME = 100_000, 1000
 
 
 @dataclass(frozen=True)
@@ -44,6 +52,7 @@ class Header:
     episodes: int
     kodex: str  # the version that wrote it
     provenance: Mapping[str, Any]  # such as the command and its seeds
+    digest: str | None = None  # of the header itself; None: of before there were any
 
 
 class Writer:
@@ -71,7 +80,8 @@ class Writer:
         self._count = 0
 
     def __enter__(self) -> Self:
-        self._episodes = self._fresh.__enter__()["episodes"]
+        file = self._fresh.__enter__()
+        self._episodes, self._header = file["episodes"], file.attrs[DIGEST].decode()
         return self
 
     def add(self, trajectory: Trajectory) -> None:
@@ -79,7 +89,11 @@ class Writer:
         with _naming(f"{self._path}: cannot write episode {self._count}", trouble=DISK):
             if trajectory.layout != self._layout:
                 raise InputError(f"it {layout_difference(trajectory.layout, self._layout)}")
-            write_episode(self._episodes.create_group(_name(self._count)), trajectory)
+            write_episode(
+                self._episodes.create_group(_name(self._count)),
+                trajectory,
+                belongs_to=_numbered(self._count, self._header),
+            )
         self._count += 1
 
     def extend(self, trajectories: Iterable[Trajectory]) -> None:
@@ -98,12 +112,14 @@ class Writer:
 
 def write(
     path: str | Path,
-    trajectories: TrajectorySet,
+    trajectories: Iterable[Trajectory],
     *,
     provenance: Mapping[str, Any] | None = None,
     replace: bool = False,
 ) -> Path:
     """Write `trajectories` to `path`; an existing file is kept unless `replace`."""
+    if not isinstance(trajectories, TrajectorySet):
+        trajectories = TrajectorySet(trajectories)
     with Writer(path, trajectories.layout, provenance=provenance, replace=replace) as writer:
         writer.extend(trajectories)
     return Path(path)
@@ -114,30 +130,53 @@ def read(path: str | Path, *, expected: StateLayout | None = None) -> Trajectory
     header = read_header(path)
     if expected is not None:
         expect_layout(header.layout, expected, source=str(path))
-    return TrajectorySet(_episodes(path, header), layout=header.layout)
+    episodes = read_episodes(path, range(header.episodes), header)
+    return TrajectorySet(episodes, layout=header.layout)
 
 
-def stream(path: str | Path) -> Iterator[Trajectory]:
-    """Return the trajectories of a file one after the other, each read when it is asked for."""
-    return _episodes(path, read_header(path))
+def read_episodes(
+    path: str | Path, numbers: Iterable[int], header: Header | None = None
+) -> Iterator[Trajectory]:
+    """Yield the trajectories of those `numbers` in a file, each read when it is asked for."""
+    header = header or read_header(path)
+    with plain_file(path) as file:
+        with _naming(f"{path}"):
+            episodes = subgroup(file.root, "episodes", "episodes")
+        for number in numbers:
+            with _naming(f"{path}: cannot read episode {number}"):
+                trajectory = read_episode(
+                    file,
+                    subgroup(episodes, _name(number), "it"),
+                    header.layout,
+                    belongs_to=header.digest and _numbered(number, header.digest),
+                )
+            yield trajectory
 
 
 def read_header(path: str | Path) -> Header:
     """Return the checked header of the file at `path`."""
-    with _opened(path) as file, _naming(f"{path}"):
-        version = file.attrs.get("version")
-        if file.attrs.get("format") != FORMAT:
+    with plain_file(path) as file, _naming(f"{path}"):
+        found = {name: file.attribute(file.root, name) for name in (*HEADER, DIGEST)}
+        version = found["version"]
+        if found["format"] != FORMAT.encode():
             raise InputError("it was not written by kodex: it has no trajectories to read")
-        if not isinstance(version, int | np.integer) or version > VERSION:
+        if not isinstance(version, int) or not 1 <= version <= VERSION:
             raise InputError(
-                f"its version is {version} and this kodex reads up to {VERSION}: upgrade kodex"
+                f"its version is {version!r} and this kodex reads up to {VERSION}: upgrade kodex"
             )
-        return Header(
+        provenance = from_json(file, file.root, "provenance")
+        if not isinstance(provenance, dict) or not isinstance(found["kodex"], bytes):
+            raise InputError("it does not say by what it was written: it is damaged")
+        header = Header(
             layout=_read_layout(file),
             episodes=_read_count(file),
-            kodex=str(file.attrs["kodex"]),
-            provenance=MappingProxyType(dict(from_json(file.attrs, "provenance"))),
+            kodex=found["kodex"].decode("utf-8", "replace")[:100],
+            provenance=MappingProxyType(provenance),
+            digest=None if version < DIGESTED else _header_digest(found),
         )
+        if header.digest is not None and found[DIGEST] != header.digest.encode():
+            raise InputError("its header is not what was written: it is damaged")
+        return header
 
 
 @contextmanager
@@ -147,23 +186,23 @@ def _fresh_file(
     """Yield an HDF5 file with a header; it becomes `path` if the block ends well."""
     from kodex import __version__  # here, so that `kodex` may import this module
 
-    if path.exists() and not replace:
-        raise InputError(f"{path} exists already; choose another name or remove it")
     header = {
-        "format": FORMAT,
+        # Texts of fixed length: HDF5 keeps others in a heap, of which it does not see the damage.
+        "format": _bytes(FORMAT),
         "version": VERSION,
-        "kodex": __version__,
+        "kodex": _bytes(__version__),
         "layout": as_json("layout", {"robot": layout.robot, "object": layout.object}),
         "provenance": as_json("provenance", provenance),
     }
     finishing = partial(_naming, f"{path}: cannot be written", trouble=DISK)
-    with new_file(path) as fresh:
+    with new_file(path, replace=replace) as fresh:
         # The newest file structures carry checksums, so damage does not go unseen. Without a cache
         # of chunks a full disk is an error at once; with one, HDF5 hides it and later crashes.
         file = h5py.File(fresh, "w", libver="latest", rdcc_nbytes=0)
         try:
             with finishing():
                 file.attrs.update(header)
+                file.attrs[DIGEST] = _bytes(_header_digest(header))
                 file.create_group("episodes")
             yield file
             with finishing():
@@ -175,70 +214,59 @@ def _fresh_file(
             raise
 
 
-def _episodes(path: str | Path, header: Header) -> Iterator[Trajectory]:
-    with _opened(path) as file:
-        episodes = file["episodes"]
-        for place in range(header.episodes):
-            with _naming(f"{path}: cannot read episode {place}"):
-                trajectory = read_episode(episodes[_name(place)], header.layout)
-            yield trajectory
+def _header_digest(header: Mapping[str, Any]) -> str:
+    """Return a word that differs when the header does; episodes carry it too."""
+    digest = hashlib.sha256()
+    for name in HEADER:
+        digest.update(f"{name} {header[name]!s} ".encode())
+    return digest.hexdigest()
 
 
-def _read_layout(file: h5py.File) -> StateLayout:
-    content = from_json(file.attrs, "layout")
+def _numbered(number: int, header_digest: str) -> str:
+    return f"episode {number} of {header_digest}"
+
+
+def _bytes(text: str) -> np.bytes_:
+    return np.bytes_(text.encode())
+
+
+def _read_layout(file: PlainFile) -> StateLayout:
+    content = from_json(file, file.root, "layout")
     try:
-        parts = {part: tuple(content[part]) for part in ("robot", "object")}
+        parts = {part: content[part] for part in ("robot", "object")}
     except DAMAGE:
         raise InputError("layout must name the robot's and the object's components") from None
-    if not all(isinstance(name, str) for names in parts.values() for name in names):
-        raise InputError("layout must hold names only")
-    return StateLayout(**parts)
+    for part in parts.values():
+        if not isinstance(part, list) or not all(isinstance(name, str) for name in part):
+            raise InputError("layout must hold names only")
+        if len(part) > MOST_COMPONENTS or any(len(name) > LONGEST_NAME for name in part):
+            raise InputError(
+                f"layout must hold at most {MOST_COMPONENTS} names of {LONGEST_NAME} letters"
+            )
+    return StateLayout(robot=tuple(parts["robot"]), object=tuple(parts["object"]))
 
 
-def _read_count(file: h5py.File) -> int:
-    count, found = int(file.attrs["episodes"]), len(file["episodes"])
-    if count != found:
-        raise InputError(f"its header counts {count} episodes; found {found}")
+def _read_count(file: PlainFile) -> int:
+    count = file.attribute(file.root, "episodes")
+    found = len(subgroup(file.root, "episodes", "episodes"))
+    if not isinstance(count, int) or count != found:
+        raise InputError(f"its header counts {count!r} episodes; found {found}")
     return count
 
 
-def _name(place: int) -> str:
-    return f"{place:06d}"
+def _name(index: int) -> str:
+    return f"{index:06d}"
 
 
 @contextmanager
-def _opened(path: str | Path) -> Iterator[h5py.File]:
-    path = Path(path)
-    if not path.is_file():
-        raise InputError(f"there is no file {path}")
-    try:
-        # Files appear whole and never change, so no lock is needed; some network disks have none.
-        file = h5py.File(path, "r", locking=False)
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {_reason(error)}") from None
-    with file:
-        yield file
-
-
-def _reason(error: OSError) -> str:
-    if isinstance(error, PermissionError):
-        return "permission denied"
-    if "truncated" in str(error):
-        return "it was cut off; copy or collect it again"
-    if "signature not found" in str(error):
-        return "it is not an HDF5 file, or only the beginning of one"
-    return f"it is damaged ({error})"
-
-
-@contextmanager
-def _naming(place: str, *, trouble: str = "it is damaged") -> Iterator[None]:
-    """Put `place` before whatever goes wrong inside, in one sentence."""
+def _naming(source: str, *, trouble: str = "it is damaged") -> Iterator[None]:
+    """Put `source` before whatever goes wrong inside, in one sentence."""
     try:
         yield
     except InputError as error:
-        raise InputError(f"{place}: {error}") from None
+        raise InputError(f"{source}: {error}") from None
     except DAMAGE as error:
         words = (
             os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
         )
-        raise InputError(f"{place}: {trouble} ({words})") from None
+        raise InputError(f"{source}: {trouble} ({words})") from None

@@ -14,9 +14,9 @@ def layout_difference(found: StateLayout, expected: StateLayout) -> str:
     ):
         if len(here) != len(wanted):
             return f"has {len(here)} {part} components where {len(wanted)} are expected"
-        for place, (name, other) in enumerate(zip(here, wanted, strict=True)):
+        for index, (name, other) in enumerate(zip(here, wanted, strict=True)):
             if name != other:
-                return f"has {name!r} as {part} component {place} where {other!r} is expected"
+                return f"has {name!r} as {part} component {index} where {other!r} is expected"
     return "has the layout that is expected"
 
 

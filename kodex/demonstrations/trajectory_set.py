@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from kodex.demonstrations.description import Description, describe
 from kodex.demonstrations.layouts import layout_difference
+from kodex.demonstrations.sufficiency import shortcomings
 from kodex.errors import InputError
 from kodex.seeding import generator
 from kodex.trajectory import Array, StateLayout, Trajectory
 
-Places = slice | list[int] | NDArray[np.integer[Any]] | NDArray[np.bool_]
+Indices = slice | list[int] | NDArray[np.integer[Any]] | NDArray[np.bool_]
 
 
 class TrajectorySet(Sequence[Trajectory]):
@@ -25,17 +26,17 @@ class TrajectorySet(Sequence[Trajectory]):
     def __init__(
         self, trajectories: Iterable[Trajectory], *, layout: StateLayout | None = None
     ) -> None:
-        """Hold `trajectories`; an empty set must be told its `layout`."""
+        """Hold `trajectories`; an empty set needs its `layout`."""
         self._trajectories = tuple(trajectories)
         if layout is None:
             if not self._trajectories:
                 raise InputError("a set without trajectories has no layout: add one or name it")
             layout = self._trajectories[0].layout
         self._layout = layout
-        for place, trajectory in enumerate(self._trajectories):
+        for index, trajectory in enumerate(self._trajectories):
             if trajectory.layout != layout:
                 raise InputError(
-                    f"one set has one layout: episode {place} "
+                    f"one set has one layout: episode {index} "
                     + layout_difference(trajectory.layout, layout)
                 )
 
@@ -56,14 +57,14 @@ class TrajectorySet(Sequence[Trajectory]):
     @overload
     def __getitem__(self, key: int) -> Trajectory: ...
     @overload
-    def __getitem__(self, key: Places) -> "TrajectorySet": ...
-    def __getitem__(self, key: int | Places) -> "Trajectory | TrajectorySet":
+    def __getitem__(self, key: Indices) -> "TrajectorySet": ...
+    def __getitem__(self, key: int | Indices) -> "Trajectory | TrajectorySet":
         if isinstance(key, int | np.integer):
             return self._trajectories[key]
         if isinstance(key, slice):
             return self._with(self._trajectories[key])
-        places = np.arange(len(self))[np.asarray(key, dtype=None if len(key) else np.int64)]
-        return self._with(self._trajectories[place] for place in places)
+        indices = np.arange(len(self))[np.asarray(key, dtype=None if len(key) else np.int64)]
+        return self._with(self._trajectories[index] for index in indices)
 
     def __add__(self, other: "TrajectorySet") -> "TrajectorySet":
         if self.layout != other.layout:
@@ -111,7 +112,7 @@ class TrajectorySet(Sequence[Trajectory]):
 
         A field is "states", "actions", "progress", "rewards" or the name of a signal.
         """
-        values = [_field(trajectory, field, place) for place, trajectory in enumerate(self)]
+        values = [_field(trajectory, field, index) for index, trajectory in enumerate(self)]
         if not values:
             raise InputError(f"there are no {field} to stack: the set has no trajectories")
         shapes = sorted({value.shape for value in values})
@@ -126,11 +127,15 @@ class TrajectorySet(Sequence[Trajectory]):
         """Return what there is in the set, in a few numbers."""
         return describe(self, self.layout)
 
+    def shortcomings(self) -> list[str]:
+        """Return what these demonstrations cannot teach, in sentences; `kodex fit` prints them."""
+        return shortcomings(self._trajectories)
+
     def _with(self, trajectories: Iterable[Trajectory]) -> "TrajectorySet":
         return TrajectorySet(trajectories, layout=self.layout)
 
 
-def _field(trajectory: Trajectory, field: str, place: int) -> Array:
+def _field(trajectory: Trajectory, field: str, index: int) -> Array:
     standard = {
         "states": trajectory.states,
         "actions": trajectory.actions,
@@ -139,5 +144,5 @@ def _field(trajectory: Trajectory, field: str, place: int) -> Array:
     }
     value = standard[field] if field in standard else trajectory.signals.get(field)
     if value is None:
-        raise InputError(f"episode {place} has no {field}")
+        raise InputError(f"episode {index} has no {field}")
     return value

@@ -1,17 +1,18 @@
-"""Which of two policies is better, judged where both faced the same starts.
+"""Which of two policies is better, measured where both faced the same starts.
 
 Pairs tell more than two separate rates: a start that is easy or hopeless for both says nothing
 about their difference, and pairing takes it out.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from scipy.special import bdtr
 
 from kodex.errors import InputError
+from kodex.evaluation.episodes import Episodes, matched
 from kodex.evaluation.intervals import paired_interval
-from kodex.evaluation.matching import matched
 from kodex.evaluation.scores import has_succeeded
 from kodex.trajectory import Trajectory
 
@@ -62,13 +63,35 @@ class Comparison:
         )
 
 
+def compare_episodes(first: Episodes, second: Episodes) -> Comparison:
+    """Return how two evaluations compare; they must be of the same starts, in any order."""
+    ours, theirs = (_outcome_by_start(each) for each in (first, second))
+    if not first.shares_draw(second) or ours.keys() != theirs.keys():
+        raise InputError(
+            "matched starts are needed: evaluate both with the same distribution, seed and number "
+            "of starts"
+        )
+    return _counted((ours[start], theirs[start]) for start in ours)
+
+
 def compare(first: Sequence[Trajectory], second: Sequence[Trajectory]) -> Comparison:
     """Return how `first` and `second` compare; their starts must be the same, in any order."""
     if not first:
         raise InputError("there is nothing to compare: no rollouts")
-    counts = {(True, True): 0, (True, False): 0, (False, True): 0, (False, False): 0}
-    for one, other in matched(first, second):
-        counts[has_succeeded(one), has_succeeded(other)] += 1
+    return _counted(
+        (has_succeeded(one), has_succeeded(other)) for one, other in matched(first, second)
+    )
+
+
+def _outcome_by_start(episodes: Episodes) -> dict[int, bool]:
+    found = dict(zip(episodes.starts, episodes.succeeded, strict=True))
+    if len(found) != len(episodes):
+        raise InputError("a start occurs twice in one evaluation; expected each start once")
+    return found
+
+
+def _counted(pairs: Iterable[tuple[bool, bool]]) -> Comparison:
+    counts = Counter(pairs)
     return Comparison(
         both=counts[True, True],
         first_only=counts[True, False],

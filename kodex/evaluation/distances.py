@@ -24,11 +24,26 @@ def imitation_error(rollout: Trajectory, expert: Trajectory, *, joints: Joints =
     return _distance(rollout.robot, expert.robot, joints)
 
 
-def tracking_error(rollout: Trajectory, *, joints: Joints = "mean") -> float | None:
-    """Return the L1 distance of the joints to their reference; None if none was recorded.
+def generated_error(
+    rollout: Trajectory, expert: Trajectory, *, joints: Joints = "mean"
+) -> float | None:
+    """Return the L1 distance of the reference's joints to the expert's, as the paper measures it.
 
-    The reference is the signal "reference", (T, n) or (T, n_robot).
+    Its text says "generated joint trajectories": what the dynamics generate, not what the hand
+    did. None if no reference was recorded.
     """
+    reference = _reference_of(rollout)
+    return None if reference is None else _distance(reference, expert.robot, joints)
+
+
+def tracking_error(rollout: Trajectory, *, joints: Joints = "mean") -> float | None:
+    """Return the L1 distance of the joints to their reference; None if none was recorded."""
+    reference = _reference_of(rollout)
+    return None if reference is None else _distance(rollout.robot, reference, joints)
+
+
+def _reference_of(rollout: Trajectory) -> Array | None:
+    """Return the joints of the signal "reference", which is (T, n) or (T, n_robot)."""
     reference = rollout.signals.get("reference")
     if reference is None:
         return None
@@ -38,7 +53,7 @@ def tracking_error(rollout: Trajectory, *, joints: Joints = "mean") -> float | N
             f"the signal reference must have {robot_size} or {rollout.layout.size} columns; "
             f"found shape {reference.shape}"
         )
-    return _distance(rollout.robot, reference[:, :robot_size], joints)
+    return reference[:, :robot_size]
 
 
 def action_change(rollout: Trajectory) -> float | None:
@@ -46,6 +61,13 @@ def action_change(rollout: Trajectory) -> float | None:
     if rollout.actions is None or len(rollout.actions) < 2:
         return None
     return float(np.abs(np.diff(rollout.actions, axis=0)).mean())
+
+
+def action_saturation(rollout: Trajectory) -> float | None:
+    """Return the share of action components at a limit, -1 or 1; None without two actions."""
+    if rollout.actions is None or len(rollout.actions) < 2:
+        return None
+    return float(np.mean(np.abs(rollout.actions) >= 1.0))
 
 
 def _distance(found: Array, wanted: Array, joints: Joints) -> float:

@@ -22,6 +22,11 @@ def wilson_interval(successes: int, n: int, confidence: float = 0.95) -> tuple[f
         raise InputError("a rate needs at least one episode; found none")
     if not 0 <= successes <= n:
         raise InputError(f"successes must be between 0 and {n}; found {successes}")
+    return score_interval(successes, n, confidence)
+
+
+def score_interval(successes: float, n: float, confidence: float = 0.95) -> tuple[float, float]:
+    """Return Wilson's interval of counts that need not be whole, such as effective ones."""
     z = quantile(confidence)
     rate = successes / n
     centre = (rate + z * z / (2 * n)) / (1 + z * z / n)

@@ -6,15 +6,22 @@ and forgotten.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Self, TypeVar
 
 from kodex.errors import InputError
-from kodex.evaluation.distances import action_change, imitation_error, tracking_error
+from kodex.evaluation.distances import (
+    action_change,
+    action_saturation,
+    generated_error,
+    imitation_error,
+    tracking_error,
+)
+from kodex.evaluation.episodes import Episodes, by_start, episodes_of, partners_in
 from kodex.evaluation.intervals import wilson_interval
-from kodex.evaluation.matching import by_start, partners_in
 from kodex.trajectory import Trajectory
 
-Judge = Callable[[Trajectory], bool]
+Criterion = Callable[[Trajectory], bool]
 Addable = TypeVar("Addable", "Mean", "Rate")
 
 
@@ -73,7 +80,8 @@ class Score:
     success: Rate
     failures: int  # episodes that ended early; they count as not succeeded
     means: Mapping[str, Mean] = field(default_factory=dict)  # such as "imitation_error"
-    rates: Mapping[str, Rate] = field(default_factory=dict)  # by other definitions, "thrown_out"
+    rates: Mapping[str, Rate] = field(default_factory=dict)  # by further criteria, "thrown_out"
+    episodes: Episodes | None = None  # one by one; None: not known, or of several draws
 
     @property
     def rate(self) -> float:
@@ -109,6 +117,7 @@ class Score:
             failures=self.failures + other.failures,
             means=_joined(self.means, other.means),
             rates=_joined(self.rates, other.rates),
+            episodes=_joined_episodes(self.episodes, other.episodes),
         )
 
     def __str__(self) -> str:
@@ -119,25 +128,34 @@ def score(
     rollouts: Sequence[Trajectory],
     *,
     expert: Sequence[Trajectory] | None = None,
-    definitions: Mapping[str, Judge] | None = None,
+    criteria: Mapping[str, Criterion] | None = None,
 ) -> Score:
     """Return the score of `rollouts`.
 
     With the `expert`'s rollouts from the same starts (more do not hurt), the imitation error is
-    measured; `definitions` are other ways to judge an episode, such as {"thrown_out": ...}. A
-    signal "thrown_out", one number a step that is not 0 when it is so, is judged at the last step.
+    measured; `criteria` are further success criteria (or others, such as {"thrown_out": ...}). A
+    signal "thrown_out", one number per step that is not 0 when it is so, counts at the last step;
+    a signal "novelty", of a monitor, is an "alarm" if it is ever above 1.
     """
     if not rollouts:
         raise InputError("there is nothing to score: no rollouts")
-    judges = dict(definitions or {})
-    if "thrown_out" not in judges and all("thrown_out" in each.signals for each in rollouts):
-        judges["thrown_out"] = _thrown_out
+    further = dict(criteria or {})
+    if "thrown_out" not in further and all("thrown_out" in each.signals for each in rollouts):
+        further["thrown_out"] = _thrown_out
+    if all("novelty" in each.signals for each in rollouts):
+        further["alarm"] = _alarmed
+    succeeded = tuple(map(has_succeeded, rollouts))
+    outcomes = {
+        name: tuple(bool(criterion(each)) for each in rollouts)
+        for name, criterion in further.items()
+    }
     return Score(
         task=_task_of(rollouts),
-        success=_rate(rollouts, has_succeeded),
+        success=_rate(succeeded),
         failures=sum(each.failure is not None for each in rollouts),
         means=_means(rollouts, expert),
-        rates={name: _rate(rollouts, judge) for name, judge in judges.items()},
+        rates={name: _rate(these) for name, these in outcomes.items()},
+        episodes=episodes_of(rollouts, succeeded, outcomes),
     )
 
 
@@ -146,7 +164,9 @@ def has_succeeded(rollout: Trajectory) -> bool:
     if rollout.failure is not None:
         return False
     if rollout.succeeded is None:
-        raise InputError("an episode was never judged; roll it out with its task first")
+        raise InputError(
+            "an episode does not say whether it succeeded; roll it out with its task first"
+        )
     return bool(rollout.succeeded)
 
 
@@ -156,10 +176,14 @@ def _means(rollouts: Sequence[Trajectory], expert: Sequence[Trajectory] | None) 
         pairs = list(zip(rollouts, partners_in(by_start(expert), rollouts), strict=True))
         measured["imitation_error"] = [imitation_error(*pair) for pair in pairs]
         measured["imitation_error_sum"] = [imitation_error(*pair, joints="sum") for pair in pairs]
+        measured["generated_error"] = [generated_error(*pair) for pair in pairs]
     measured["tracking_error"] = map(tracking_error, rollouts)
     measured["action_change"] = map(action_change, rollouts)
+    measured["action_saturation"] = map(action_saturation, rollouts)
     present = {
-        name: [value for value in values if value is not None] for name, values in measured.items()
+        # A reference that exploded has no finite distance: a mean's count says how many had one.
+        name: [value for value in values if value is not None and isfinite(value)]
+        for name, values in measured.items()
     }
     return {name: Mean(sum(values), len(values)) for name, values in present.items() if values}
 
@@ -168,8 +192,12 @@ def _thrown_out(trajectory: Trajectory) -> bool:
     return bool(trajectory.signals["thrown_out"][-1])
 
 
-def _rate(rollouts: Sequence[Trajectory], judge: Judge) -> Rate:
-    return Rate(successes=sum(bool(judge(each)) for each in rollouts), instances=len(rollouts))
+def _alarmed(trajectory: Trajectory) -> bool:
+    return bool((trajectory.signals["novelty"] > 1.0).any())
+
+
+def _rate(outcomes: Sequence[bool]) -> Rate:
+    return Rate(sum(outcomes), instances=len(outcomes))
 
 
 def _task_of(rollouts: Sequence[Trajectory]) -> str | None:
@@ -184,3 +212,9 @@ def _joined(first: Mapping[str, Addable], second: Mapping[str, Addable]) -> dict
     for name, value in second.items():
         joined[name] = joined[name] + value if name in joined else value
     return joined
+
+
+def _joined_episodes(first: Episodes | None, second: Episodes | None) -> Episodes | None:
+    if first is None or second is None or not first.shares_draw(second):
+        return None
+    return first + second

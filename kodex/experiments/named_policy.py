@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kodex.errors import InputError
-from kodex.experts import expert
+from kodex.experts import expert_of
 from kodex.interfaces import Policy
 from kodex.policies import load
 from kodex.storage import read_header
-from kodex.tasks import Task
+from kodex.world import World
 
 EXPERT = "expert"
 
@@ -23,16 +23,19 @@ class NamedPolicy:
     is_expert: bool
 
 
-def named_policy(name: str, task: Task) -> NamedPolicy:
-    """Return the policy in the folder `name`, or the shipped expert; refuse another task's."""
+def named_policy(name: str, task: World, expert: Policy | None = None) -> NamedPolicy:
+    """Return the policy in the folder `name`, or the `expert`; refuse another task's.
+
+    The expert is the shipped one unless given.
+    """
     if name == EXPERT:
-        return NamedPolicy(EXPERT, EXPERT, expert(task.name), is_expert=True)
+        return NamedPolicy(EXPERT, EXPERT, expert or expert_of(task), is_expert=True)
     if not Path(name).exists():
         raise InputError(
             f"there is no policy folder {name}; kodex fit or kodex run makes one, "
             f"and {EXPERT!r} is the policy that comes with kodex"
         )
     policy = load(name)
-    policy.check_task(task.name, task.layout, task.action_size)
+    policy.spec.check_task(task.name, task.layout, task.action_size)
     recipe = str(read_header(name)["provenance"].get("recipe", "unknown"))
     return NamedPolicy(Path(name).as_posix(), recipe, policy, is_expert=False)

@@ -1,23 +1,26 @@
 """Running a study: its cells side by side on some workers, and the table of what is known."""
 
-import json
 import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from kodex.errors import InputError
-from kodex.experiments.cells import Cell, Condition, Data, prepare, run_cell
-from kodex.experiments.spectra import write_spectra
+from kodex.executors import finished
+from kodex.experiments.cells import Cell, run_cell
+from kodex.experiments.store import Store
 from kodex.experiments.studies import Options, Study
-from kodex.experiments.study_pictures import write_pictures
-from kodex.experiments.study_table import write_table
-from kodex.policies.learners import check_installed
+from kodex.experiments.workers import Lock, end_with_parent
+from kodex.policies.recipes import check_installed
 from kodex.progress_bar import progress_bar
-from kodex.storage import new_file
+from kodex.reports.report import write_study_report, write_study_table
+from kodex.reports.study import PLAN, StudyPlan
+from kodex.storage.swap import try_lock
+from kodex.tasks import TASKS
 
 # A worker's linear algebra has one thread, so that times compare and workers do not wait.
 ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -28,92 +31,136 @@ def reproduce(
     options: Options,
     folder: str | Path,
     *,
+    store: str | Path | None = None,
     workers: int,
+    executor: Executor | None = None,
     say: Callable[[str], None],
 ) -> str:
     """Run what is open of `study`, and return its table as Markdown.
 
-    `folder` then has the table, a picture of each task, and everything that was measured.
+    `folder` then has the table, a picture of each task, and everything that was measured. Policies
+    and episodes are in `store`, which studies may share; None: in the folder itself. Cells run in
+    some `workers` on this machine, or wherever the `executor` has its own, which see these folders.
     """
-    folder = Path(folder)
+    folder = Path(folder).absolute()
+    shared = Store(folder / "store" if store is None else Path(store).absolute())
     cells = study.cells(options)
     for cell in cells:
         if cell.learner is not None:
             check_installed(cell.learner)
-    conditions = cells[0].conditions
     say(f"{study.name}: {study.sentence}")
-    with _alone_in(folder):
-        _claim(folder, study, options.data, conditions)
+    with _alone_in(folder) as lock:
+        _claim(folder, study, options)
         for cell in cells:
             cell.check_settings(folder)
-        prepare(options.tasks, options.data, conditions, folder)
         todo = [cell for cell in cells if cell.open_in(folder)]
         say(f"{len(cells)} cells, {len(cells) - len(todo)} of them done already")
-        for cell in _worked_off(todo, study.name, folder, workers):
-            say(f"done: {cell.place}")
-            write_table(cells, folder)
-        write_pictures(cells, folder)
-        appendix = write_spectra(cells, folder) if study.with_spectra else ""
-        return write_table(cells, folder, appendix)
+        done = (
+            _worked_off(todo, study.name, folder, shared, workers, lock)
+            if executor is None
+            else _spread(todo, study.name, folder, shared, executor)
+        )
+        for cell in done:
+            say(f"done: {cell.path}")
+            write_study_table(folder)
+        return write_study_report(folder)
 
 
-def _worked_off(todo: Sequence[Cell], name: str, folder: Path, workers: int) -> Iterator[Cell]:
+def _worked_off(
+    todo: Sequence[Cell], name: str, folder: Path, store: Store, workers: int, lock: Lock
+) -> Iterator[Cell]:
     """Run `todo` on some workers; yield each cell when it is done."""
     with (
         _one_thread(),
         progress_bar(f"study {name}", len(todo), wanted=True) as advance,
-        ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool,
+        ProcessPoolExecutor(
+            workers,
+            mp_context=multiprocessing.get_context("spawn"),
+            initializer=end_with_parent,
+            initargs=(lock,),
+        ) as pool,
     ):
-        running = {pool.submit(run_cell, cell, folder): cell for cell in todo}
+        running = {pool.submit(run_cell, cell, folder, store): cell for cell in todo}
         try:
             for done in as_completed(running):
                 done.result()
                 advance(1)
                 yield running[done]
-        except BaseException:
+        except BaseException as error:
             pool.shutdown(wait=False, cancel_futures=True)
+            for worker in multiprocessing.active_children():
+                worker.terminate()  # what it wrote is whole, and the rest is done again
+            if isinstance(error, BrokenProcessPool):
+                raise InputError(
+                    "a worker was killed, perhaps for lack of memory; what was done is kept: "
+                    "give the same command again, with fewer --workers"
+                ) from None
             raise
 
 
-def _claim(folder: Path, study: Study, data: Data, conditions: tuple[Condition, ...]) -> None:
-    """Mark `folder` as this study's; refuse one in which other numbers were measured."""
-    wanted = {
-        "study": study.name,
-        "data": asdict(data),
-        "conditions": [asdict(each) for each in conditions],
-    }
-    path = folder / "study.json"
-    if path.exists():
-        if json.loads(path.read_text(encoding="utf-8")) != wanted:
+def _spread(
+    todo: Sequence[Cell], name: str, folder: Path, store: Store, executor: Executor
+) -> Iterator[Cell]:
+    """Run `todo` on an executor; yield each cell when it is done."""
+    pieces = [(cell, folder, store) for cell in todo]
+    with progress_bar(f"study {name}", len(todo), wanted=True) as advance:
+        for index, _ in finished(run_cell, pieces, executor):
+            advance(1)
+            yield todo[index]
+
+
+def _claim(folder: Path, study: Study, options: Options) -> None:
+    """Write down the study's plan; refuse a folder in which other numbers were measured.
+
+    Tasks and rows that were measured before stay in the plan, in the order of the study.
+    """
+    rows = [row.name for row in study.rows]
+    chosen = StudyPlan(
+        name=study.name,
+        sentence=study.sentence,
+        tasks=tuple(options.tasks),
+        rows=tuple(name for name in rows if not options.methods or name in options.methods),
+        conditions={each.name: asdict(each) for each in study.conditions_for(options)},
+        data=asdict(study.data_for(options)),
+        main=study.main,
+    )
+    if (folder / PLAN).exists():
+        found = StudyPlan.read(folder)
+        measured = [(each.name, dict(each.data), _plain(each)) for each in (found, chosen)]
+        if measured[0] != measured[1]:
             raise InputError(
                 f"{folder} holds another study, or one with other demonstrations or starts: "
                 "choose another --out"
             )
-        return
-    with new_file(path) as fresh:
-        fresh.write_text(json.dumps(wanted, indent=2) + "\n", encoding="utf-8")
+        tasks = {*found.tasks, *chosen.tasks}
+        chosen = replace(
+            chosen,
+            tasks=tuple(name for name in TASKS if name in tasks),
+            rows=tuple(name for name in rows if name in {*found.rows, *chosen.rows}),
+        )
+    chosen.write(folder)
+
+
+def _plain(plan: StudyPlan) -> dict[str, dict[str, object]]:
+    return {name: dict(condition) for name, condition in plan.conditions.items()}
 
 
 @contextmanager
-def _alone_in(folder: Path) -> Iterator[None]:
-    """Keep other processes' studies out of `folder`; a process that dies lets go of it."""
+def _alone_in(folder: Path) -> Iterator[Lock]:
+    """Keep other studies out of `folder` as long as this process or one of its workers lives."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
+        with (folder / ".lock").open("w") as file:
+            if not try_lock(file.fileno()):
+                raise InputError(
+                    f"another kodex reproduce works in {folder}: wait for it, or choose another "
+                    "--out"
+                )
+            yield Lock(file.fileno())
+    except PermissionError as error:
         raise InputError(f"cannot write to {folder}: {error.strerror}") from None
-    try:
-        import fcntl
-    except ImportError:  # there is none on Windows: two studies may then do the same work twice
-        yield
-        return
-    with (folder / ".lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise InputError(
-                f"another kodex reproduce works in {folder}: wait for it, or choose another --out"
-            ) from None
-        yield
+    except (FileExistsError, NotADirectoryError):
+        raise InputError(f"cannot write to {folder}: it is, or is in, a file") from None
 
 
 @contextmanager

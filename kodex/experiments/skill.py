@@ -1,31 +1,33 @@
 """The main job: learn one skill from an expert's demonstrations, and show how good it is.
 
 Everything lands in one folder, which appears when all of it is there:
-demonstrations.h5, policy/, rollouts.h5, expert.h5, results.json, report.html with its plots, and
-video.mp4 where there is a GL library to draw it with.
+demonstrations.h5, policy/, analysis/ (what it predicts), rollouts.h5, expert.h5, results.json,
+report.html with its plots, and video.mp4 where there is a GL library to draw it with.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from kodex import demonstrations as files
 from kodex.demonstrations import TrajectorySet
 from kodex.errors import InputError, MissingFeatureError
-from kodex.evaluation import Results, write_results
-from kodex.experiments.evaluating import evaluate
+from kodex.evaluation import Evaluation, Results, evaluate, write_results
+from kodex.evaluation.analysis import Analysis, write_analysis
+from kodex.evaluation.evaluate import POSITIONS
 from kodex.experiments.provenance import provenance
-from kodex.experts import collect, expert, tried
+from kodex.experts import collect, expert_of, tried
+from kodex.interfaces import LearnedPolicy, Policy
 from kodex.policies import fit, save
-from kodex.policies.learners import LearnedPolicy, check_installed
+from kodex.policies.recipes import check_installed
 from kodex.policies.recipes import recipe as recipe_named
 from kodex.reports.report import write_report
-from kodex.reports.video import write_video
-from kodex.rollout import roll_out
 from kodex.storage import new_folder
-from kodex.tasks import Task
+from kodex.trajectory import Trajectory
+from kodex.world import World
 
 Say = Callable[[str], None]
 FILMED = 4  # episodes in the video: the first of the evaluation, whatever came of them
@@ -37,8 +39,8 @@ class SkillStudy:
 
     recipe: str = "default"
     training: int = 200  # demonstrations learned from
-    validation: int = 50  # demonstrations that choices are made by
-    instances: int = 300  # unseen starts judged on
+    validation: int = 50  # demonstrations for validation
+    instances: int = 300  # unseen starts to evaluate on
     seed: int = 0  # of the demonstrations' starts
     evaluation_seed: int = 1  # of the unseen starts
     video: bool = True
@@ -49,15 +51,29 @@ class SkillStudy:
             if getattr(self, name) < 1:
                 raise InputError(f"{name} must be 1 or more; found {getattr(self, name)}")
 
-    def run(self, task: Task, folder: str | Path, *, replace: bool = False, say: Say) -> Results:
-        """Learn `task`, write everything to `folder`, and return the results."""
-        if Path(folder).exists() and not replace:
-            raise InputError(f"{folder} exists already; choose another --out, or add --replace")
+    def run(
+        self,
+        task: World,
+        folder: str | Path,
+        *,
+        expert: Policy | None = None,
+        replace: bool = False,
+        say: Say,
+    ) -> Results:
+        """Learn `task`, write everything to `folder`, and return the results.
+
+        The `expert` is the shipped one unless given.
+        """
+        expert = expert or expert_of(task)
         seconds: dict[str, float] = {}
-        with new_folder(folder) as fresh:
+        with new_folder(folder, replace=replace) as fresh:
             began = time.perf_counter()
             demonstrations = collect(
-                task, self.training + self.validation, seed=self.seed, show_progress=True
+                task,
+                self.training + self.validation,
+                seed=self.seed,
+                expert=expert,
+                show_progress=True,
             )
             seconds["collect"] = time.perf_counter() - began
             say(
@@ -70,54 +86,83 @@ class SkillStudy:
             policy = self._learn(demonstrations)
             seconds["learn"] = time.perf_counter() - began
             say(f"learned the skill in {seconds['learn']:.2f} s")
-            save(
-                policy,
-                fresh / "policy",
-                provenance=provenance({"collect": self.seed}) | {"recipe": self.recipe},
-            )
 
-            results = self._judge(task, policy, demonstrations, seconds, fresh)
-            say(f"judged it on {self.instances} unseen starts in {seconds['evaluate']:.1f} s")
+            _, validation = demonstrations.split(self.training, self.validation)
+            write_analysis(fresh / "analysis", Analysis.of(policy, validation))
+            evaluated, filmed = self._evaluate(task, policy, expert, fresh)
+            seconds["evaluate"] = evaluated.seconds
+            say(f"evaluated it on {self.instances} unseen starts in {evaluated.seconds:.1f} s")
+            results = self._results(task, evaluated, demonstrations, seconds)
+            save(policy, fresh / "policy", provenance=self._provenance(results))
             write_results(fresh / "results.json", results)
-            if self.video:
-                self._film(task, policy, fresh, say)
+            if self.video and POSITIONS not in task.recordable:
+                say("no video: only the tasks of kodex are filmed")
+            elif self.video:
+                _film(task, filmed, fresh / "video.mp4", say)
             write_report(fresh)
         return results
+
+    def _provenance(self, results: Results) -> dict[str, Any]:
+        """Return what the policy's model card says of where it comes from and how good it is."""
+        success = results.score.success
+        return provenance({"collect": self.seed, "evaluate": self.evaluation_seed}) | {
+            "recipe": self.recipe,
+            "counts": {"training": self.training, "validation": self.validation},
+            "evaluation": {
+                "successes": success.successes,
+                "episodes": success.instances,
+                "low": success.low,
+                "high": success.high,
+                "distribution": "in",
+                "seed": self.evaluation_seed,
+            },
+        }
 
     def _learn(self, demonstrations: TrajectorySet) -> LearnedPolicy:
         training, validation = demonstrations.split(self.training, self.validation)
         return fit(training, validation, recipe=self.recipe)
 
-    def _judge(
-        self,
-        task: Task,
-        policy: LearnedPolicy,
-        demonstrations: TrajectorySet,
-        seconds: dict[str, float],
-        folder: Path,
-    ) -> Results:
+    def _evaluate(
+        self, task: World, policy: LearnedPolicy, expert: Policy, folder: Path
+    ) -> tuple[Evaluation, list[Trajectory]]:
+        """Evaluate `policy`, keep all rollouts in `folder`, and return those to film as well."""
         starts = task.starts("in", count=self.instances, seed=self.evaluation_seed)
+        filmed: list[Trajectory] = []
         with ExitStack() as stack:
             rollouts = stack.enter_context(files.Writer(folder / "rollouts.h5", task.layout))
-            masters = stack.enter_context(files.Writer(folder / "expert.h5", task.layout))
-            judged = evaluate(
+            of_expert = stack.enter_context(files.Writer(folder / "expert.h5", task.layout))
+
+            def keep(batch: TrajectorySet) -> None:
+                rollouts.extend(batch)
+                filmed.extend(batch[: FILMED - len(filmed)])
+
+            evaluated = evaluate(
                 task,
                 policy,
                 starts,
-                expert=expert(task.name),
-                keep=rollouts.extend,
-                keep_expert=masters.extend,
+                expert=expert,
+                keep=keep,
+                keep_expert=of_expert.extend,
+                filmed=FILMED if self.video and POSITIONS in task.recordable else 0,
                 show_progress=True,
             )
-        seconds["evaluate"] = judged.seconds
+        return evaluated, filmed
+
+    def _results(
+        self,
+        task: World,
+        evaluated: Evaluation,
+        demonstrations: TrajectorySet,
+        seconds: dict[str, float],
+    ) -> Results:
         return Results(
             task=task.name,
             recipe=self.recipe,
-            score=judged.score,
-            distribution=starts.distribution,
+            score=evaluated.score,
+            distribution="in",
             seed=self.evaluation_seed,
             variation=task.variation,
-            expert=judged.expert,
+            expert=evaluated.expert,
             seconds=seconds,
             demonstrations={
                 "training": self.training,
@@ -127,12 +172,11 @@ class SkillStudy:
             provenance=provenance({"collect": self.seed, "evaluate": self.evaluation_seed}),
         )
 
-    def _film(self, task: Task, policy: LearnedPolicy, folder: Path, say: Say) -> None:
-        starts = task.starts("in", count=min(FILMED, self.instances), seed=self.evaluation_seed)
-        try:
-            shown = roll_out(task, policy, starts, record=["qpos"])
-            write_video(
-                folder / "video.mp4", task, shown, grid=(2, 2), width=320, height=240, every=3
-            )
-        except MissingFeatureError as error:
-            say(f"no video: {error}")
+
+def _film(task: Any, rollouts: Sequence[Trajectory], path: Path, say: Say) -> None:
+    from kodex.reports.video import write_video  # late: the core has no simulator
+
+    try:
+        write_video(path, task, rollouts, grid=(2, 2), width=320, height=240, every=3)
+    except MissingFeatureError as error:
+        say(f"no video: {error}")

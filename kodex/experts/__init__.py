@@ -1,18 +1,25 @@
 """Experts: policies trained with DAPG, shipped with kodex, and the demonstrations they give.
 
-Acting and collecting need NumPy only. Training needs torch: import `kodex.experts.training`.
+Acting and collecting need NumPy only. Training needs torch: see `kodex.experts.dapg`.
 """
 
-from kodex.experts.actor import Actor, NoisyActor
-from kodex.experts.collecting import collect, tried
-from kodex.experts.shipped import ShippedExpert, expert, shipped_expert
+from kodex.experts.actor import Actor, NoisyActor, load_actor
+from kodex.experts.collection import collect, spread_of, starts_for, tried
+from kodex.experts.scripted import ScriptedExpert, as_expert
+from kodex.experts.shipped import ShippedExpert, expert, expert_of, shipped_expert
 
 __all__ = [
     "Actor",
     "NoisyActor",
+    "ScriptedExpert",
     "ShippedExpert",
+    "as_expert",
     "collect",
     "expert",
+    "expert_of",
+    "load_actor",
     "shipped_expert",
+    "spread_of",
+    "starts_for",
     "tried",
 ]

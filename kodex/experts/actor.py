@@ -1,105 +1,105 @@
-"""An expert is a small network from what it sees to what it does; it acts in NumPy alone.
+"""An expert is a small network from the observation to the action; it acts in NumPy alone.
 
 `Actor` is deterministic. `NoisyActor` adds exploration noise that depends on a seed and on the
-first sight of an episode only, so it is the same in any batch and can be drawn again afterwards.
+first observation of an episode only, so it is the same in any batch and can be computed again.
 """
 
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal, Self
+from pathlib import Path
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 
 from kodex.errors import InputError
+from kodex.interfaces import Policy, PolicySpec, Step
+from kodex.networks.mlp import Mlp
 from kodex.seeding import generator
-from kodex.storage import Stored
+from kodex.standardiser import Standardiser
+from kodex.storage import Stored, check_model, read_model, restoring
 from kodex.trajectory import Array
 
 TYPE = "actor"
+Acting = TypeVar("Acting", bound=Policy)
+LEAST_STD = 1e-2  # of an observation or action, whose range in samples may be an accident
 
 
 @dataclass(frozen=True, eq=False)
 class Actor:
     """A tanh network between a standardised observation and a standardised action."""
 
-    weights: tuple[Array, ...]  # (out, in) each
-    biases: tuple[Array, ...]  # (out,) each
-    input_shift: Array  # (d,)
-    input_scale: Array  # (d,)
-    output_shift: Array  # (m,)
-    output_scale: Array  # (m,)
+    network: Mlp  # with tanh, in standard units
+    inputs: Standardiser  # of observations, (d,)
+    outputs: Standardiser  # of actions, (m,)
 
     @classmethod
     def untrained(
         cls, observations: Array, actions: Array, hidden: Sequence[int], seed: int = 0
     ) -> Self:
-        """Return a network that gives the mean of `actions`, scaled to samples (rows) of both."""
+        """Return a network that outputs the mean of `actions`, in the units of both samples."""
         sizes = (observations.shape[1], *hidden, actions.shape[1])
         random = generator(seed, "actor")
         weights = [
-            random.uniform(-1.0, 1.0, (after, before)) / np.sqrt(before)
+            random.uniform(-1.0, 1.0, (after, before)).T / np.sqrt(before)
             for before, after in pairwise(sizes)
         ]
         weights[-1] *= 1e-2  # begin near the mean action, as DAPG does
-        # A component that hardly moves in the samples must not be blown up when it does move.
+        biases = tuple(np.zeros(size) for size in sizes[1:])
         return cls(
-            weights=tuple(weights),
-            biases=tuple(np.zeros(size) for size in sizes[1:]),
-            input_shift=observations.mean(axis=0),
-            input_scale=np.maximum(observations.std(axis=0), 1e-2),
-            output_shift=actions.mean(axis=0),
-            output_scale=np.maximum(actions.std(axis=0), 1e-2),
+            Mlp(tuple(weights), biases, activation="tanh"),
+            inputs=Standardiser.of(observations, floor=LEAST_STD),
+            outputs=Standardiser.of(actions, floor=LEAST_STD),
         )
 
     @property
-    def sees(self) -> Literal["observation"]:
-        """The task's own observation."""
-        return "observation"
+    def spec(self) -> PolicySpec:
+        """It observes the task's own observation, and has no reference."""
+        return PolicySpec(layout=None, action_size=self.action_size, observes="observation")
 
     @property
     def observation_size(self) -> int:
-        """The number of components of what it sees."""
-        return len(self.input_shift)
+        """The number of components of an observation."""
+        return len(self.inputs.shift)
 
     @property
     def action_size(self) -> int:
         """The number of components of an action."""
-        return len(self.output_shift)
+        return len(self.outputs.shift)
 
     def act(self, observations: Array) -> Array:
         """Return actions, (..., d) -> (..., m); the world clips them to [-1, 1]."""
         if observations.shape[-1] != self.observation_size:
             raise InputError(
-                f"this expert sees {self.observation_size} components; "
+                f"this expert observes {self.observation_size} components; "
                 f"found {observations.shape[-1]}: use it on the task it was trained for"
             )
-        signal = (observations - self.input_shift) / self.input_scale
-        for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
-            signal = np.tanh(signal @ weight.T + bias)
-        return (signal @ self.weights[-1].T + self.biases[-1]) * self.output_scale + (
-            self.output_shift
-        )
+        return self.outputs.undo(self.network(self.inputs.apply(observations)))
 
-    def begin(self, first: Array) -> None:
-        """Remember nothing: the observation says it all."""
+    def begin(self, first: Array, context: Array | None = None) -> None:
+        """Remember nothing: the observation is enough."""
 
-    def step(self, memory: None, seen: Array) -> tuple[Array, None]:
-        """Return the actions for what is `seen`, (episodes, d) -> (episodes, m)."""
-        return self.act(seen), None
+    def step(self, memory: None, observed: Array) -> Step:
+        """Return the actions for what is `observed`, (episodes, d) -> (episodes, m)."""
+        return Step(self.act(observed), None)
+
+    def predict(self, first: Array, horizon: int, context: Array | None = None) -> Array:
+        """Refuse: there is no reference."""
+        raise InputError("an expert acts directly, without a reference to predict")
 
     def stored(self) -> Stored:
         """Return what it is made of."""
         arrays = {
-            "input_shift": self.input_shift,
-            "input_scale": self.input_scale,
-            "output_shift": self.output_shift,
-            "output_scale": self.output_scale,
+            "input_shift": self.inputs.shift,
+            "input_scale": self.inputs.scale,
+            "output_shift": self.outputs.shift,
+            "output_scale": self.outputs.scale,
         }
-        for place, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
-            arrays |= {f"weight_{place}": weight, f"bias_{place}": bias}
-        return Stored(type=TYPE, config={"layers": len(self.weights)}, arrays=arrays)
+        layers = list(zip(self.network.weights, self.network.biases, strict=True))
+        for layer, (weight, bias) in enumerate(layers):
+            arrays |= {f"weight_{layer}": weight.T, f"bias_{layer}": bias}
+        return Stored(type=TYPE, config={"layers": len(layers)}, arrays=arrays)
 
     @classmethod
     def restore(cls, stored: Stored) -> Self:
@@ -109,28 +109,43 @@ class Actor:
         arrays = {name: np.asarray(array, dtype=float) for name, array in stored.arrays.items()}
         layers = range(stored.config["layers"])
         return cls(
-            weights=tuple(arrays[f"weight_{place}"] for place in layers),
-            biases=tuple(arrays[f"bias_{place}"] for place in layers),
-            input_shift=arrays["input_shift"],
-            input_scale=arrays["input_scale"],
-            output_shift=arrays["output_shift"],
-            output_scale=arrays["output_scale"],
+            Mlp(
+                weights=tuple(arrays[f"weight_{layer}"].T for layer in layers),
+                biases=tuple(arrays[f"bias_{layer}"] for layer in layers),
+                activation="tanh",
+            ),
+            inputs=Standardiser(arrays["input_shift"], arrays["input_scale"]),
+            outputs=Standardiser(arrays["output_shift"], arrays["output_scale"]),
         )
 
 
+def load_actor(folder: str | Path) -> Actor:
+    """Return the expert in `folder`, or the one that a training there has come to."""
+    stored = read_model(folder)
+    stored = stored.parts.get("actor", stored)
+    with restoring(f"{folder} is not a whole expert"):
+        check_model(stored)
+        actor = Actor.restore(stored)
+        with np.errstate(all="ignore"):  # its parts must fit each other: let it act once
+            action = actor.act(np.zeros((1, actor.observation_size)))
+        if action.shape != (1, actor.action_size):
+            raise InputError(f"an action must be (1, {actor.action_size}); found {action.shape}")
+    return actor
+
+
 @dataclass(frozen=True, eq=False)
-class NoisyActor:
+class NoisyActor(Generic[Acting]):
     """An actor whose actions carry Gaussian noise, the same whenever an episode is repeated."""
 
-    actor: Actor
-    deviation: Array  # (m,)
+    actor: Acting
+    std: Array  # (m,)
     seed: int
     horizon: int  # states of an episode
 
     @property
-    def sees(self) -> Literal["observation"]:
-        """The task's own observation."""
-        return "observation"
+    def spec(self) -> PolicySpec:
+        """As the actor's."""
+        return self.actor.spec
 
     def noise(self, first: Array) -> Array:
         """Return the noise of whole episodes, (episodes, d) -> (episodes, horizon - 1, m).
@@ -138,19 +153,23 @@ class NoisyActor:
         It is a function of the seed and of what the episode begins with, so that neither the
         size of a batch nor the order of the episodes matters.
         """
-        shape = (self.horizon - 1, len(self.deviation))
-        return np.array(
-            [self._generator(row).standard_normal(shape) * self.deviation for row in first]
-        )
+        shape = (self.horizon - 1, len(self.std))
+        return np.array([self._generator(row).standard_normal(shape) * self.std for row in first])
 
-    def begin(self, first: Array) -> tuple[Array, int]:
-        """Return the noise to come and the number of the step."""
-        return self.noise(first), 0
+    def begin(self, first: Array, context: Array | None = None) -> tuple[Array, int, Any]:
+        """Return the noise to come, the number of the step, and the actor's own memory."""
+        return self.noise(first), 0, self.actor.begin(first, context)
 
-    def step(self, memory: tuple[Array, int], seen: Array) -> tuple[Array, tuple[Array, int]]:
-        """Return noisy actions for what is `seen`, (episodes, d) -> (episodes, m)."""
-        noise, place = memory
-        return self.actor.act(seen) + noise[:, place], (noise, place + 1)
+    def step(self, memory: tuple[Array, int, Any], observed: Array) -> Step:
+        """Return noisy actions for what is `observed`, (episodes, d) -> (episodes, m)."""
+        noise, index, inner = memory
+        step = self.actor.step(inner, observed)
+        disturbed = step.actions + noise[:, index]
+        return Step(disturbed, (noise, index + 1, step.memory), intended=step.actions)
+
+    def predict(self, first: Array, horizon: int, context: Array | None = None) -> Array:
+        """Refuse: there is no reference."""
+        return self.actor.predict(first, horizon)
 
     def _generator(self, first: Array) -> np.random.Generator:
         content = np.ascontiguousarray(first, dtype="<f8").tobytes()

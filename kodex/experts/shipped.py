@@ -1,13 +1,15 @@
-"""The experts that come with kodex: one trained policy a task, and where it comes from."""
+"""The experts that come with kodex: one trained policy per task, and its provenance."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kodex.experts.actor import Actor
+from kodex.errors import InputError
+from kodex.experts.actor import Actor, load_actor
 from kodex.lookup import look_up
-from kodex.storage import read_header, read_model
+from kodex.storage import read_header
+from kodex.world import World
 
 WEIGHTS = Path(__file__).parent / "weights"
 FOLDERS = {name: WEIGHTS / name for name in ("tool", "door", "relocation", "reorientation")}
@@ -23,8 +25,18 @@ class ShippedExpert:
 
 
 def expert(name: str) -> Actor:
-    """Return the shipped expert of the task called `name`; it sees the task's observation."""
-    return Actor.restore(read_model(_folder(name)))
+    """Return the shipped expert of the task called `name`; it observes the task's observation."""
+    return load_actor(_folder(name))
+
+
+def expert_of(world: World) -> Actor:
+    """Return the shipped expert of a task; other worlds have none."""
+    if world.name not in FOLDERS:
+        raise InputError(
+            f"no expert for {world.name} comes with kodex: give one, expert=FUNCTION in Python or "
+            "--expert MODULE:FUNCTION, from an observation to an action"
+        )
+    return expert(world.name)
 
 
 def shipped_expert(name: str) -> ShippedExpert:

@@ -9,31 +9,75 @@ from kodex.koopman.analysis import (
     one_step_residuals,
     spectrum,
 )
+from kodex.koopman.contraction import (
+    Contraction,
+    closed_loop,
+    contraction_of,
+)
+from kodex.koopman.correction import Correction, innovation_covariance, noise_covariance
 from kodex.koopman.cross_validation import CrossValidated, Validation, cross_validate
-from kodex.koopman.dynamics import KoopmanDynamics
-from kodex.koopman.files import load, save
+from kodex.koopman.diagnostics import (
+    HorizonErrors,
+    error_of,
+    errors_by_horizon,
+    too_little_data,
+    worries,
+)
+from kodex.koopman.dynamics import KoopmanDynamics, load, save
+from kodex.koopman.inputs import (
+    ControlledKoopman,
+    ControlledKoopmanLearner,
+    Excitation,
+    input_moments,
+    lqr_gain,
+)
+from kodex.koopman.intervals import (
+    Band,
+    Intervals,
+    covariances,
+)
 from kodex.koopman.learner import KoopmanLearner
-from kodex.koopman.moments import Moments
+from kodex.koopman.left_out import (
+    LeaveOneOut,
+    leave_one_out,
+    left_out_operator,
+)
+from kodex.koopman.moments import TransitionMoments, sample_of, sample_states
 from kodex.koopman.observer import (
     ObserverDynamics,
     ObserverLearner,
     residual_covariance,
     steady_state_gain,
 )
-from kodex.koopman.prediction_error import HorizonErrors, error_of, errors_by_horizon
 from kodex.koopman.record import FitRecord
-from kodex.koopman.solvers import NormalEquations, Pinv, Rank, Ridge, Solver
+from kodex.koopman.residuals import (
+    EigenpairResiduals,
+    Invariance,
+    eigenpair_residuals,
+    invariance,
+    pseudospectrum,
+    residual_moment,
+)
 from kodex.koopman.stability import clip_radius, spectral_radius
-from kodex.koopman.worries import too_little_data, worries
+from kodex.least_squares import NormalEquations, Pinv, Rank, Ridge, Solver
 
 __all__ = [
+    "Band",
+    "Contraction",
+    "ControlledKoopman",
+    "ControlledKoopmanLearner",
+    "Correction",
     "CrossValidated",
+    "EigenpairResiduals",
+    "Excitation",
     "FitRecord",
     "HorizonErrors",
+    "Intervals",
+    "Invariance",
     "KoopmanDynamics",
     "KoopmanLearner",
+    "LeaveOneOut",
     "Mode",
-    "Moments",
     "NormalEquations",
     "ObserverDynamics",
     "ObserverLearner",
@@ -44,15 +88,31 @@ __all__ = [
     "Solver",
     "Spectrum",
     "Term",
+    "TransitionMoments",
     "Validation",
     "clip_radius",
+    "closed_loop",
+    "contraction_of",
+    "covariances",
     "cross_validate",
+    "eigenpair_residuals",
     "error_of",
     "errors_by_horizon",
+    "innovation_covariance",
+    "input_moments",
+    "invariance",
+    "leave_one_out",
+    "left_out_operator",
     "load",
+    "lqr_gain",
     "modes",
+    "noise_covariance",
     "one_step_residuals",
+    "pseudospectrum",
     "residual_covariance",
+    "residual_moment",
+    "sample_of",
+    "sample_states",
     "save",
     "spectral_radius",
     "spectrum",

@@ -11,7 +11,7 @@ from scipy import linalg
 from kodex.errors import InputError
 from kodex.interfaces import Array
 from kodex.koopman.dynamics import KoopmanDynamics
-from kodex.lifting.windows import windows
+from kodex.lifting.frame import windows
 from kodex.trajectory import Trajectory
 
 Vectors = NDArray[np.complex128]
@@ -109,7 +109,7 @@ def modes(dynamics: KoopmanDynamics, count: int = 5, terms: int = 4) -> list[Mod
     """
     if count < 1 or terms < 1:
         raise InputError(f"count and terms must be 1 or more; found {count} and {terms}")
-    values, left, right = _eigenvectors(dynamics.matrix)
+    values, left, right = eigenvectors(dynamics.matrix)
     order = np.argsort(-np.abs(values), kind="stable")
     order = order[values[order].imag >= 0.0][:count]
     scale = np.ones(len(values))
@@ -145,7 +145,7 @@ def one_step_residuals(
     return OneStepResiduals(*(np.sqrt(total / count) for total in (lifted, states, changes)))
 
 
-def _eigenvectors(matrix: Array) -> tuple[Vectors, Vectors, Vectors]:
+def eigenvectors(matrix: Array) -> tuple[Vectors, Vectors, Vectors]:
     """Return eigenvalues, (p,), and left and right eigenvectors, (p, p) in columns."""
     answer: Any = linalg.eig(matrix, left=True, right=True)  # scipy's stubs forget the left
     values, left, right = (np.asarray(part, dtype=np.complex128) for part in answer)

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from kodex.errors import InputError
 from kodex.interfaces import Array, Lifting
+from kodex.koopman.diagnostics import component_scale, error_of
 from kodex.koopman.dynamics import KoopmanDynamics
-from kodex.koopman.moments import Moments
-from kodex.koopman.prediction_error import component_scale, error_of
-from kodex.koopman.solvers import NormalEquations, Pinv, Rank, Ridge, Solver
-from kodex.seeding import generator
+from kodex.koopman.moments import TransitionMoments
+from kodex.least_squares import Pinv, Rank, Ridge, Solver
+from kodex.seeding import generator, seed_field
 
 DEFAULT_CANDIDATES: tuple[Solver, ...] = (
     Pinv(),
@@ -38,7 +38,7 @@ class CrossValidated:
     candidates: tuple[Solver, ...] = DEFAULT_CANDIDATES
     folds: int = 5
     horizon: int | None = None  # None: to the end of each demonstration
-    seed: int = 0  # of the assignment to folds
+    seed: int = seed_field()  # of the assignment to folds
 
     def __post_init__(self) -> None:
         if not self.candidates:
@@ -55,7 +55,7 @@ class Validation:
 
     candidates: tuple[Solver, ...]
     scores: Array  # (candidates, folds), in standard deviations of a component; may be infinite
-    moments: Moments
+    moments: TransitionMoments
 
     @property
     def means(self) -> Array:
@@ -81,22 +81,21 @@ def cross_validate(
 ) -> Validation:
     """Return how the candidates predict `trajectories`, each (T, n).
 
-    `dynamics_of` makes the dynamics of a solved K, so that a candidate is judged as it would be
-    used: clipped, or lifting anew at every step.
+    `dynamics_of` makes the dynamics of a solved K, so that a candidate is evaluated as it would
+    be used: clipped, or lifting anew at every step.
     """
     folds = assign_folds(len(trajectories), settings.folds, settings.seed)
     groups = [
         [trajectories[index] for index in np.flatnonzero(folds == fold).tolist()]
         for fold in range(settings.folds)
     ]
-    parts = [Moments.of(lifting, group) for group in groups]
+    parts = [TransitionMoments.of(lifting, group) for group in groups]
     scale = component_scale(trajectories)
     scores = np.empty((len(settings.candidates), settings.folds))
     for fold, held_out in enumerate(groups):
         rest = reduce(add, (part for other, part in enumerate(parts) if other != fold))
-        equations = NormalEquations.of(rest)
         for row, candidate in enumerate(settings.candidates):
-            dynamics = dynamics_of(candidate.solve(equations))
+            dynamics = dynamics_of(candidate.solve(rest.equations))
             scores[row, fold] = error_of(dynamics, held_out, scale, settings.horizon)
     return Validation(settings.candidates, scores, reduce(add, parts))
 

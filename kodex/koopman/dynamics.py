@@ -5,19 +5,49 @@ follows from it. With `relift` the prediction is lifted anew at each step, and m
 towards the measured state first.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 
 from kodex.errors import InputError
 from kodex.interfaces import Array, Lifting
 from kodex.koopman.record import FitRecord
-from kodex.koopman.stacked_rows import BLOCK, StackedRows
 from kodex.lifting import restore_lifting
-from kodex.storage import Stored
+from kodex.storage import Stored, check_model, read_model, restoring, write_model
 from kodex.trajectory import StateLayout
+
+# Longer horizons are reached block by block, so the rows never take more than BLOCK · n · p
+# numbers (64 MB for the paper's largest task) however long an episode runs.
+BLOCK = 256
+
+
+class StackedRows:
+    """A growing stack of C Kᵗ for t = 1, 2, …; what was computed once is kept."""
+
+    def __init__(self, recovery: Array, matrix: Array) -> None:
+        self._recovery = recovery
+        self._matrix = matrix
+        self._rows = np.empty((0, *recovery.shape))
+
+    def first(self, count: int) -> Array:
+        """Return C K, …, C K^count, (count, n, p), for a count of up to BLOCK."""
+        known = len(self._rows)
+        if count > known:
+            # At least twice as many as before, so that stepping through an episode computes
+            # each row once and copies it a handful of times.
+            rows = np.empty((min(max(count, 2 * known, 16), BLOCK), *self._recovery.shape))
+            rows[:known] = self._rows
+            last = self._rows[-1] if known else self._recovery
+            with np.errstate(over="ignore", invalid="ignore"):  # K may grow without bound
+                for t in range(known, len(rows)):
+                    last = np.matmul(last, self._matrix, out=rows[t])
+            self._rows = rows
+        return self._rows[:count]
+
 
 STORED_TYPE = "koopman"
 
@@ -196,3 +226,31 @@ class KoopmanDynamics:
             feedback=stored.config["feedback"],
             record=None if record is None else FitRecord.restore(record),
         )
+
+
+def save(
+    dynamics: KoopmanDynamics,
+    folder: str | Path,
+    *,
+    provenance: Mapping[str, Any] | None = None,
+    replace: bool = False,
+) -> Path:
+    """Write `dynamics` to `folder`, whole or not at all; an existing one only if `replace`."""
+    return write_model(dynamics.stored(), folder, provenance=provenance, replace=replace)
+
+
+def load(folder: str | Path) -> KoopmanDynamics:
+    """Return the Koopman dynamics in `folder`: saved by themselves, or as part of a policy."""
+    stored = _koopman_part(read_model(folder))
+    if stored is None:
+        raise InputError(f"{folder} holds a kodex model, but no Koopman dynamics")
+    with restoring(f"{folder} does not describe Koopman dynamics"):
+        check_model(stored)
+        return KoopmanDynamics.restore(stored)
+
+
+def _koopman_part(stored: Stored) -> Stored | None:
+    if stored.type == STORED_TYPE:
+        return stored
+    part = stored.parts.get("dynamics", stored.parts.get("inner"))
+    return None if part is None else _koopman_part(part)

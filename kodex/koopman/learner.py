@@ -1,75 +1,75 @@
 """From demonstrations to reference dynamics, in closed form."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
-import numpy as np
-
+from kodex.demonstrations import check_training
 from kodex.errors import InputError
 from kodex.interfaces import Array, Lifting, LiftingLearner
-from kodex.koopman.cross_validation import CrossValidated, cross_validate
+from kodex.koopman.cross_validation import CrossValidated, Validation, cross_validate
 from kodex.koopman.dynamics import KoopmanDynamics
-from kodex.koopman.moments import Moments
+from kodex.koopman.left_out import LeaveOneOut, leave_one_out
+from kodex.koopman.moments import TransitionMoments, sample_of
 from kodex.koopman.record import FitRecord
-from kodex.koopman.solvers import NormalEquations, Pinv, Solver
 from kodex.koopman.stability import clip_radius, spectral_radius
+from kodex.least_squares import Pinv, Solver, one_blas_thread
 from kodex.lifting import PaperPolynomialLearner
 from kodex.trajectory import Trajectory
-
-# More states than this say nothing new to a lifting about the range of the data.
-LIFTING_SAMPLE = 100_000
 
 
 @dataclass(frozen=True)
 class KoopmanLearner:
-    """Settings of a Koopman fit; the defaults are the paper's.
+    """Settings of a Koopman fit (EDMD); the defaults are the paper's.
 
-    For data that does not fit in memory, or that comes from several places, add up `Moments` and
-    hand them to `fit_moments`: it gives the same K as `fit` on all of it at once.
+    For data that comes from several machines, add up `TransitionMoments` and hand them to
+    `fit_moments`: it gives the same K as `fit` on all of it at once.
     """
 
     lifting: LiftingLearner = field(default_factory=lambda: PaperPolynomialLearner(number=3))
-    solver: Solver | CrossValidated = field(default_factory=Pinv)
+    solver: Solver | CrossValidated | LeaveOneOut = field(default_factory=Pinv)
     max_radius: float | None = None  # scale growing modes back to this magnitude; None: leave K
     relift: bool = False  # see KoopmanDynamics
     feedback: float = 0.0
 
-    def fit(self, demonstrations: Sequence[Trajectory]) -> KoopmanDynamics:
-        """Return the dynamics learned from `demonstrations`, which may differ in length."""
-        if len(demonstrations) == 0:
-            raise InputError("there is nothing to learn from: no demonstration was given")
-        layout = demonstrations[0].layout
-        trajectories = []
-        for number, trajectory in enumerate(demonstrations):
-            if trajectory.layout != layout:
-                raise InputError(
-                    f"demonstration {number} names its components unlike demonstration 0; "
-                    "learn from demonstrations of one task"
-                )
-            trajectories.append(trajectory.states)
-        lifting = self.lifting.fit(layout, _sample(trajectories))
-        if isinstance(self.solver, CrossValidated):
-            validation = cross_validate(
-                self.solver,
-                lifting,
-                trajectories,
-                lambda matrix: self._dynamics(lifting, matrix),
-            )
-            return self._solved(lifting, validation.moments, validation.best, validation.by_name)
-        return self.fit_moments(lifting, Moments.of(lifting, trajectories))
-
-    def fit_moments(
-        self, lifting: Lifting, moments: Moments, equations: NormalEquations | None = None
+    @one_blas_thread()
+    def fit(
+        self,
+        training: Iterable[Trajectory],
+        validation: Sequence[Trajectory] | None = None,
+        *,
+        checkpoint: str | Path | None = None,
     ) -> KoopmanDynamics:
-        """Return the dynamics of `moments`, which were taken with `lifting`.
+        """Return the dynamics learned from `training`, whose episodes may differ in length.
 
-        Who has their `equations` already can hand them over, and spare the decomposition.
+        Episodes that can be iterated over several times need not fit in memory, unless the solver
+        is chosen by held-out ones. Nothing is left to select by `validation`, or to resume.
         """
-        if isinstance(self.solver, CrossValidated):
+        data = check_training(training, validation, actions=False)
+        lifting = self.lifting.fit(data.layout, sample_of(training, data.states))
+        if isinstance(self.solver, CrossValidated | LeaveOneOut):
+            states = [each.states for each in training]
+            found = self._validated(self.solver, lifting, states)
+            return self._solved(lifting, found.moments, found.best, found.by_name)
+        return self.fit_moments(lifting, TransitionMoments.with_actions(lifting, training, None))
+
+    def fit_moments(self, lifting: Lifting, moments: TransitionMoments) -> KoopmanDynamics:
+        """Return the dynamics of `moments`, which were taken with `lifting`."""
+        if isinstance(self.solver, CrossValidated | LeaveOneOut):
             raise InputError(
                 "cross-validation needs the demonstrations themselves: call fit, or name a solver"
             )
-        return self._solved(lifting, moments, self.solver, {}, equations)
+        return self._solved(lifting, moments, self.solver, {})
+
+    def _validated(
+        self, solver: CrossValidated | LeaveOneOut, lifting: Lifting, states: Sequence[Array]
+    ) -> Validation:
+        def dynamics_of(matrix: Array) -> KoopmanDynamics:
+            return self._dynamics(lifting, matrix)
+
+        if isinstance(solver, LeaveOneOut):
+            return leave_one_out(solver, lifting, states, dynamics_of)
+        return cross_validate(solver, lifting, states, dynamics_of)
 
     def _dynamics(self, lifting: Lifting, matrix: Array) -> KoopmanDynamics:
         if self.max_radius is not None:
@@ -79,27 +79,19 @@ class KoopmanLearner:
     def _solved(
         self,
         lifting: Lifting,
-        moments: Moments,
+        moments: TransitionMoments,
         solver: Solver,
         scores: Mapping[str, float],
-        equations: NormalEquations | None = None,
     ) -> KoopmanDynamics:
-        equations = equations or NormalEquations.of(moments)
-        matrix = solver.solve(equations)
+        matrix = solver.solve(moments.equations)
         dynamics = self._dynamics(lifting, matrix)
         record = FitRecord.of(
             moments,
             dynamics.matrix,
             lifting.recovery,
-            equations.spectrum.values,
+            moments.equations.spectrum.values,
             repr(solver),
             scores=scores,
             clipped_from=None if self.max_radius is None else spectral_radius(matrix),
         )
         return replace(dynamics, record=record)
-
-
-def _sample(trajectories: Sequence[Array]) -> Array:
-    """Return at most LIFTING_SAMPLE states, evenly spread, (samples, n)."""
-    states = np.concatenate(trajectories)
-    return states[:: 1 + (len(states) - 1) // LIFTING_SAMPLE]

@@ -4,22 +4,26 @@
 
 L is the steady-state Kalman gain for what K left unexplained in the demonstrations. Without a gain
 this is the paper's open loop. With measurements taken as exact, C z + c = y at every step, while
-the other observables go on from what they were; that is where it differs from lifting anew.
+the other observables continue from what they were; that is where it differs from lifting anew.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 from typing import Self
 
 import numpy as np
 from scipy import linalg
 
+from kodex.demonstrations.spreading import Part, summed
 from kodex.errors import InputError
 from kodex.interfaces import Array
 from kodex.koopman.dynamics import KoopmanDynamics, OpenLoopMemory
 from kodex.koopman.learner import KoopmanLearner
 from kodex.koopman.moments import CHUNK_VALUES
-from kodex.lifting.windows import windows
+from kodex.least_squares import one_blas_thread
+from kodex.lifting.frame import windows
 from kodex.storage import Stored
 from kodex.trajectory import StateLayout, Trajectory
 
@@ -70,8 +74,8 @@ class ObserverDynamics:
     def step(self, memory: ObserverMemory, measured: Array) -> tuple[Array, ObserverMemory]:
         """Return the next reference, (episodes, n), and the memory after it."""
         with np.errstate(over="ignore", invalid="ignore"):  # K may grow without bound
-            surprise = measured - self.dynamics.recover(memory.lifted)
-            lifted = self.dynamics.advance(memory.lifted + surprise @ self.gain.T)
+            innovation = measured - self.dynamics.recover(memory.lifted)
+            lifted = self.dynamics.advance(memory.lifted + innovation @ self.gain.T)
             return self.dynamics.recover(lifted), ObserverMemory(lifted)
 
     def stored(self) -> Stored:
@@ -90,7 +94,7 @@ class ObserverDynamics:
 
 @dataclass(frozen=True)
 class ObserverLearner:
-    """Settings of an observer: how K is learned, and how far measurements are distrusted.
+    """Settings of an observer: how K is learned, and how much measurements are trusted.
 
     `noise` is the variance of a measured component, in units of the mean squared error of
     predicting it one step ahead. 0 takes measurements as exact, and the larger it is, the closer
@@ -106,34 +110,70 @@ class ObserverLearner:
         if self.learner.relift:
             raise InputError("an observer keeps its observables: learn them without relift")
 
-    def fit(self, demonstrations: Sequence[Trajectory]) -> ObserverDynamics:
-        """Return the observer learned from `demonstrations`, which may differ in length."""
-        dynamics = self.learner.fit(demonstrations)
+    @one_blas_thread()
+    def fit(
+        self,
+        training: Iterable[Trajectory],
+        validation: Sequence[Trajectory] | None = None,
+        *,
+        checkpoint: str | Path | None = None,
+    ) -> ObserverDynamics:
+        """Return the observer learned from `training`, whose episodes may differ in length."""
+        dynamics = self.learner.fit(training, validation)
         recovery = dynamics.lifting.recovery
-        process = residual_covariance(dynamics, [each.states for each in demonstrations])
+        process = summed(partial(_residuals, dynamics), training).covariance
         measurement = np.diag(self.noise * np.diag(recovery @ process @ recovery.T))
         gain = steady_state_gain(dynamics.matrix, recovery, process, measurement)
         return ObserverDynamics(dynamics, gain)
 
 
 def residual_covariance(
-    dynamics: KoopmanDynamics, trajectories: Sequence[Array], *, chunk_rows: int | None = None
+    dynamics: KoopmanDynamics, trajectories: Iterable[Array], *, chunk_rows: int | None = None
 ) -> Array:
     """Return the mean of (z' - K z)(z' - K z)ᵀ with the paper's weights, (p, p).
 
     It is about zero, not about its mean: what K misses each time is to be corrected too. Residuals
     are squared themselves, as moments multiplied out would leave negative variances by rounding.
     """
-    lifting = dynamics.lifting
-    total = np.zeros_like(dynamics.matrix)
-    rows = max(2, chunk_rows or CHUNK_VALUES // len(total))
-    for states in trajectories:
-        seen = windows(states, lifting.window)
-        for first in range(0, len(seen) - 1, rows - 1):  # pieces share the state where they meet
-            lifted = lifting.lift(seen[first : first + rows])
-            residuals = lifted[1:] - dynamics.advance(lifted[:-1])
-            total += residuals.T @ residuals / (len(seen) - 1)
-    return total / len(trajectories)
+    return _Residuals.of(dynamics, trajectories, chunk_rows).covariance
+
+
+@dataclass(frozen=True, eq=False)
+class _Residuals:
+    """The sum over demonstrations of what K leaves unexplained, squared."""
+
+    total: Array  # (p, p)
+    count: int  # demonstrations
+
+    @classmethod
+    def of(
+        cls,
+        dynamics: KoopmanDynamics,
+        trajectories: Iterable[Array],
+        chunk_rows: int | None = None,
+    ) -> Self:
+        lifting = dynamics.lifting
+        total, count = np.zeros_like(dynamics.matrix), 0
+        rows = max(2, chunk_rows or CHUNK_VALUES // len(total))
+        for states in trajectories:
+            count += 1
+            seen = windows(states, lifting.window)
+            for first in range(0, len(seen) - 1, rows - 1):  # pieces share the state between them
+                lifted = lifting.lift(seen[first : first + rows])
+                residuals = lifted[1:] - dynamics.advance(lifted[:-1])
+                total += residuals.T @ residuals / (len(seen) - 1)
+        return cls(total, count)
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(self.total + other.total, self.count + other.count)
+
+    @property
+    def covariance(self) -> Array:
+        return self.total / self.count
+
+
+def _residuals(dynamics: KoopmanDynamics, part: Part) -> _Residuals:
+    return _Residuals.of(dynamics, (each.states for each in part.demonstrations))
 
 
 def steady_state_gain(matrix: Array, recovery: Array, process: Array, measurement: Array) -> Array:

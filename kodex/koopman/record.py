@@ -1,4 +1,4 @@
-"""What a fit knew when it was made: kept with the model, so that `kodex inspect` can judge it."""
+"""What a fit knew when it was made: kept with the model, so that `kodex inspect` can assess it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,8 +7,8 @@ from typing import Self
 import numpy as np
 
 from kodex.interfaces import Array
-from kodex.koopman.moments import Moments
-from kodex.koopman.solvers import numerical_rank
+from kodex.koopman.moments import TransitionMoments
+from kodex.least_squares import numerical_rank
 from kodex.storage import Stored
 
 
@@ -29,7 +29,7 @@ class FitRecord:
     @classmethod
     def of(
         cls,
-        moments: Moments,
+        moments: TransitionMoments,
         matrix: Array,
         recovery: Array,
         gram_eigenvalues: Array,

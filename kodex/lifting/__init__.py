@@ -2,6 +2,7 @@
 
 from kodex.lifting.delay import DelayEmbedding, DelayLearner
 from kodex.lifting.fourier import FourierFeatures, FourierLearner
+from kodex.lifting.frame import windows
 from kodex.lifting.function import FunctionLearner, FunctionLifting, known_functions
 from kodex.lifting.monomials import Monomials, MonomialsLearner
 from kodex.lifting.paper import PaperPolynomial, PaperPolynomialLearner
@@ -10,7 +11,6 @@ from kodex.lifting.relu import ReluFeatures, ReluLearner
 from kodex.lifting.stacked import Stacked, StackedLearner
 from kodex.lifting.standardised import Standardised, StandardisedLearner
 from kodex.lifting.table import LEARNERS, LIFTINGS, lifting_learner, restore_lifting
-from kodex.lifting.windows import windows
 
 __all__ = [
     "LEARNERS",

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from kodex.errors import InputError
 from kodex.interfaces import Lifting, LiftingLearner
-from kodex.lifting.monomials import MonomialsLearner
-from kodex.lifting.shapes import (
+from kodex.lifting.frame import (
     expect_at_least,
     expect_sample,
     expect_states,
     layout_from_config,
     layout_to_config,
 )
+from kodex.lifting.monomials import MonomialsLearner
 from kodex.storage import Stored
 from kodex.trajectory import Array, StateLayout
 

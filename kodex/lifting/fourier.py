@@ -1,16 +1,17 @@
-"""Random Fourier features: waves whose products average to a Gaussian kernel.
+"""Random Fourier features: cosines whose products average to a Gaussian kernel.
 
 For standardised states s and s' the mean over features of their products tends to
 exp(-scale² · ‖s - s'‖² / 2n), so that a linear model of many of them is a kernel machine. They
 stay bounded where polynomials explode.
 
-A kernel that treats all directions alike wastes most of its waves on directions that do not matter.
-Once there is a model y = D z, the mean M of JᵀJ over the data, J = ∂y/∂s, says which do, and waves
-can be drawn again with the covariance M / trace M instead of 1 / n (the average gradient outer
-product of Radhakrishnan et al., Science 2024): a lifting fitted to its use, without any descent.
+A kernel that treats all directions alike wastes most of its features on directions that do not
+matter. Once there is a model y = D z, the average gradient outer product (AGOP) M, the mean of JᵀJ
+over the data with J = ∂y/∂s, shows which do, and the frequencies can be resampled with covariance
+M / trace M instead of 1 / n (Radhakrishnan et al., Science 2024): a lifting fitted to its use,
+without gradient descent.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
 
@@ -18,16 +19,17 @@ import numpy as np
 
 from kodex.errors import InputError
 from kodex.interfaces import Lifting
-from kodex.lifting.scaling import mean_and_scale
-from kodex.lifting.shapes import (
+from kodex.lifting.frame import (
+    StateFirst,
     expect_at_least,
     expect_positive,
     expect_sample,
     layout_from_config,
     layout_to_config,
+    mean_and_scale,
+    numbered,
 )
-from kodex.lifting.state_first import StateFirst, numbered
-from kodex.seeding import generator
+from kodex.seeding import generator, seed_field
 from kodex.storage import Stored
 from kodex.trajectory import Array, StateLayout
 
@@ -36,7 +38,7 @@ SENSITIVITY_SAMPLES = 4000  # states are enough to say which directions matter
 
 @dataclass(frozen=True, eq=False)
 class FourierFeatures:
-    """[x, 1, √2 cos(W x + b)]: each wave has mean square 1, as a standardised component has."""
+    """[x, 1, √2 cos(W x + b)]: each feature has mean square 1, as a standardised component has."""
 
     layout: StateLayout
     frequencies: Array  # W, (features, n), per raw unit: the standardisation is multiplied in
@@ -88,12 +90,12 @@ class FourierFeatures:
         J = ∂(D z)/∂x says how the `outputs` D, (m, p), of this lifting change with the state.
         """
         straight = outputs[:, : self.layout.size]  # (m, n)
-        waves = outputs[:, self.layout.size + self.constant :]  # (m, features)
+        weights = outputs[:, self.layout.size + self.constant :]  # (m, features)
         slopes = -np.sqrt(2.0) * np.sin(states @ self.frequencies.T + self.phases)
         products = slopes.T @ slopes / len(slopes)  # (features, features)
-        bent = self.frequencies.T @ ((waves.T @ waves) * products) @ self.frequencies
-        mixed = straight.T @ ((waves * slopes.mean(axis=0)) @ self.frequencies)
-        return np.asarray(straight.T @ straight + mixed + mixed.T + bent)
+        curved = self.frequencies.T @ ((weights.T @ weights) * products) @ self.frequencies
+        mixed = straight.T @ ((weights * slopes.mean(axis=0)) @ self.frequencies)
+        return np.asarray(straight.T @ straight + mixed + mixed.T + curved)
 
     def stored(self) -> Stored:
         """Return frequencies and phases."""
@@ -121,24 +123,27 @@ class FourierLearner:
     count: int = 2000
     scale: float = 1.5  # frequencies are normal with standard deviation scale / √n
     constant: bool = True
-    seed: int = 0
+    seed: int = seed_field()
 
     def __post_init__(self) -> None:
         expect_at_least("the count of Fourier features", self.count, 1)
         expect_positive("the scale of Fourier features", self.scale)
 
     def fit(self, layout: StateLayout, states: Array) -> FourierFeatures:
-        """Return waves for states that spread like `states`, (samples, n)."""
-        return self._drawn(layout, states, None)
+        """Return features for states that spread like `states`, (samples, n)."""
+        return self._sampled(layout, states, None)
 
-    def drawn_again(self, lifting: Lifting, outputs: Array, states: Array) -> FourierFeatures:
-        """Return waves along what the `outputs` D of `lifting`, (m, p), depend on."""
+    def resample(
+        self, lifting: Lifting, outputs: Array, states: Array, sharpness: float = 1.0
+    ) -> FourierFeatures:
+        """Return features resampled with the AGOP of the `outputs` D, (m, p), of `lifting`."""
         assert isinstance(lifting, FourierFeatures)
         some = states[:: max(1, len(states) // SENSITIVITY_SAMPLES)]
-        return self._drawn(lifting.layout, states, lifting.sensitivity(outputs, some))
+        sharper = replace(self, scale=self.scale * sharpness)
+        return sharper._sampled(lifting.layout, states, lifting.sensitivity(outputs, some))
 
-    def _drawn(self, layout: StateLayout, states: Array, metric: Array | None) -> FourierFeatures:
-        """Return waves with the covariance `metric`, (n, n) per raw unit, or alike everywhere."""
+    def _sampled(self, layout: StateLayout, states: Array, metric: Array | None) -> FourierFeatures:
+        """Return features with the covariance `metric`, (n, n) per raw unit; None: isotropic."""
         mean, scale = mean_and_scale(expect_sample(states, layout))
         spread = np.eye(layout.size) / np.sqrt(layout.size)
         if metric is not None:
@@ -147,7 +152,7 @@ class FourierLearner:
             if sizes.sum() > 0.0:  # else nothing depends on anything, and no direction is better
                 spread = (directions * np.sqrt(sizes / sizes.sum())) @ directions.T
         random = generator(self.seed, "lifting", "fourier")
-        waves = random.normal(size=(self.count, layout.size)) @ spread * self.scale
+        drawn = random.normal(size=(self.count, layout.size)) @ spread * self.scale
         phases = random.uniform(0.0, 2.0 * np.pi, size=self.count)
-        frequencies = waves / scale
+        frequencies = drawn / scale
         return FourierFeatures(layout, frequencies, phases - frequencies @ mean, self.constant)

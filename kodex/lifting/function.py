@@ -18,8 +18,13 @@ from typing import Self
 import numpy as np
 
 from kodex.errors import InputError
-from kodex.lifting.shapes import expect_sample, layout_from_config, layout_to_config
-from kodex.lifting.state_first import StateFirst, numbered
+from kodex.lifting.frame import (
+    StateFirst,
+    expect_sample,
+    layout_from_config,
+    layout_to_config,
+    numbered,
+)
 from kodex.storage import Stored
 from kodex.trajectory import Array, StateLayout
 

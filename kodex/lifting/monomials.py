@@ -13,13 +13,13 @@ from typing import Self
 import numpy as np
 
 from kodex.errors import InputError
-from kodex.lifting.products import Factors, Products, product_name
-from kodex.lifting.shapes import (
+from kodex.lifting.frame import (
     expect_at_least,
     expect_states,
     layout_from_config,
     layout_to_config,
 )
+from kodex.lifting.products import Factors, Products, product_name
 from kodex.storage import Stored
 from kodex.trajectory import Array, StateLayout
 
@@ -58,7 +58,8 @@ class Monomials:
         return (range(robot), range(robot, everything))
 
     @cached_property
-    def _products(self) -> Products:
+    def products(self) -> Products:
+        """The observables as products of components."""
         singles: list[Factors] = [(i,) for i in range(self.layout.size)]
         constant: list[Factors] = [()] if self.constant else []
         higher = [
@@ -72,7 +73,7 @@ class Monomials:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Each observable as the product it is."""
-        return tuple(product_name(each, self.layout.names) for each in self._products.factors)
+        return tuple(product_name(each, self.layout.names) for each in self.products.factors)
 
     @cached_property
     def recovery(self) -> Array:
@@ -86,7 +87,7 @@ class Monomials:
 
     def lift(self, states: Array) -> Array:
         """Return all monomials, (..., n) -> (..., p)."""
-        return self._products.of(expect_states(states, self.layout))
+        return self.products.of(expect_states(states, self.layout))
 
     def stored(self) -> Stored:
         """Return the settings: the rest follows."""

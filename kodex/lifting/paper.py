@@ -18,8 +18,8 @@ from typing import Literal, Self, cast
 import numpy as np
 
 from kodex.errors import InputError
+from kodex.lifting.frame import expect_states, layout_from_config, layout_to_config
 from kodex.lifting.products import Factors, Products, product_name
-from kodex.lifting.shapes import expect_states, layout_from_config, layout_to_config
 from kodex.storage import Stored
 from kodex.trajectory import Array, StateLayout
 
@@ -43,7 +43,8 @@ class PaperPolynomial:
         return 1
 
     @cached_property
-    def _products(self) -> Products:
+    def products(self) -> Products:
+        """The observables as products of components."""
         robot, everything = len(self.layout.robot), self.layout.size
         robot_cubes = {3: "own", 4: "all"}.get(self.number, "none")
         object_cubes = {3: "all", 4: "all"}.get(self.number, "none")
@@ -55,13 +56,13 @@ class PaperPolynomial:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Each observable as the product it is."""
-        return tuple(product_name(each, self.layout.names) for each in self._products.factors)
+        return tuple(product_name(each, self.layout.names) for each in self.products.factors)
 
     @cached_property
     def recovery(self) -> Array:
         """C, (n, p): picks x_r and x_o."""
         recovery = np.zeros((self.layout.size, len(self.names)))
-        recovery[np.arange(self.layout.size), self._products.components] = 1.0
+        recovery[np.arange(self.layout.size), self.products.components] = 1.0
         return recovery
 
     @cached_property
@@ -71,7 +72,7 @@ class PaperPolynomial:
 
     def lift(self, states: Array) -> Array:
         """Return φ, (..., n) -> (..., p)."""
-        return self._products.of(expect_states(states, self.layout))
+        return self.products.of(expect_states(states, self.layout))
 
     def stored(self) -> Stored:
         """Return the layout and the number: the rest follows."""

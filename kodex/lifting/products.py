@@ -50,9 +50,9 @@ class Products:
     @cached_property
     def steps(self) -> tuple[tuple[int, int, int], ...]:
         """(target, others, last) for each true product: target = others · last, all columns."""
-        place = {tuple(sorted(factors)): at for at, factors in enumerate(self.factors)}
+        index = {tuple(sorted(factors)): at for at, factors in enumerate(self.factors)}
         return tuple(
-            (at, place[tuple(sorted(factors[:-1]))], place[factors[-1:]])
+            (at, index[tuple(sorted(factors[:-1]))], index[factors[-1:]])
             for at, factors in enumerate(self.factors)
             if len(factors) > 1
         )

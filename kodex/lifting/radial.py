@@ -1,4 +1,4 @@
-"""Radial basis functions: bumps around states that were seen."""
+"""Radial basis functions: Gaussians around states of the demonstrations."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -7,16 +7,17 @@ from typing import Literal, Self
 import numpy as np
 
 from kodex.errors import InputError
-from kodex.lifting.scaling import mean_and_scale
-from kodex.lifting.shapes import (
+from kodex.lifting.frame import (
+    StateFirst,
     expect_at_least,
     expect_positive,
     expect_sample,
     layout_from_config,
     layout_to_config,
+    mean_and_scale,
+    numbered,
 )
-from kodex.lifting.state_first import StateFirst, numbered
-from kodex.seeding import generator
+from kodex.seeding import generator, seed_field
 from kodex.storage import Stored
 from kodex.trajectory import Array, StateLayout
 
@@ -110,7 +111,8 @@ class RadialLearner:
     width: float = 1.0  # in median distances between centres
     centres: Literal["farthest", "random"] = "farthest"
     constant: bool = True
-    seed: int = 0
+    fewer: bool = False  # take fewer where there are not as many different states
+    seed: int = seed_field()
 
     def __post_init__(self) -> None:
         expect_at_least("the count of radial features", self.count, 2)
@@ -119,20 +121,21 @@ class RadialLearner:
             raise InputError(f"centres are 'farthest' or 'random'; found {self.centres!r}")
 
     def fit(self, layout: StateLayout, states: Array) -> RadialFeatures:
-        """Return bumps around some of `states`, (samples, n)."""
+        """Return Gaussians around some of `states`, (samples, n)."""
         sample = expect_sample(states, layout)
         mean, scale = mean_and_scale(sample)
         candidates = np.unique((sample - mean) / scale, axis=0)
-        if len(candidates) < self.count:
+        count = min(self.count, len(candidates)) if self.fewer else self.count
+        if len(candidates) < count:
             raise InputError(
                 f"{self.count} radial features need as many different states; "
                 f"found {len(candidates)}: lower the count"
             )
         random = generator(self.seed, "lifting", "radial")
         if self.centres == "random":
-            centres = candidates[random.choice(len(candidates), size=self.count, replace=False)]
+            centres = candidates[random.choice(len(candidates), size=count, replace=False)]
         else:
-            centres = _farthest_points(candidates, self.count, random)
+            centres = _farthest_points(candidates, count, random)
         width = self.width * _median_distance(centres)
         return RadialFeatures(layout, mean, scale, centres, width, self.constant)
 

@@ -10,15 +10,16 @@ from typing import Literal, Self
 import numpy as np
 
 from kodex.errors import InputError
-from kodex.lifting.scaling import mean_and_scale
-from kodex.lifting.shapes import (
+from kodex.lifting.frame import (
+    StateFirst,
     expect_at_least,
     expect_sample,
     layout_from_config,
     layout_to_config,
+    mean_and_scale,
+    numbered,
 )
-from kodex.lifting.state_first import StateFirst, numbered
-from kodex.seeding import generator
+from kodex.seeding import generator, seed_field
 from kodex.storage import Stored
 from kodex.trajectory import Array, StateLayout
 
@@ -100,7 +101,7 @@ class ReluLearner:
     count: int = 500
     kinks: Literal["data", "random"] = "data"
     constant: bool = True
-    seed: int = 0
+    seed: int = seed_field()
 
     def __post_init__(self) -> None:
         expect_at_least("the count of ReLU features", self.count, 1)

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from kodex.errors import InputError
 from kodex.interfaces import Lifting, LiftingLearner
+from kodex.lifting.frame import CONSTANT, expect_states, layout_from_config, layout_to_config
 from kodex.lifting.monomials import Monomials
 from kodex.lifting.paper import PaperPolynomial
-from kodex.lifting.shapes import expect_states, layout_from_config, layout_to_config
-from kodex.lifting.state_first import CONSTANT
 from kodex.storage import Stored
 from kodex.trajectory import Array, StateLayout
 
@@ -78,7 +77,7 @@ class Stacked:
         return Stored(
             type="stacked",
             config={"layout": layout_to_config(self.layout), "count": len(self.parts)},
-            parts={str(place): part.stored() for place, part in enumerate(self.parts)},
+            parts={str(index): part.stored() for index, part in enumerate(self.parts)},
         )
 
     @classmethod
@@ -86,10 +85,10 @@ class Stacked:
         """Return what `stored` was made from."""
         from kodex.lifting.table import restore_lifting  # late: the table lists this class
 
-        places = range(stored.config["count"])
+        indices = range(stored.config["count"])
         return cls(
             layout=layout_from_config(stored.config["layout"]),
-            parts=tuple(restore_lifting(stored.parts[str(place)]) for place in places),
+            parts=tuple(restore_lifting(stored.parts[str(index)]) for index in indices),
         )
 
 
@@ -109,7 +108,7 @@ def _additions(
 ) -> Iterator[tuple[NDArray[np.int64], tuple[str, ...]]]:
     there = set(layout.names)  # observables whose names say all about them
     taken = set(layout.names)
-    for place, part in enumerate(parts, start=1):
+    for index, part in enumerate(parts, start=1):
         says_all = isinstance(part, PaperPolynomial | Monomials)
         columns = [at for at, name in enumerate(part.names) if name not in there]
         names = []
@@ -118,7 +117,7 @@ def _additions(
             if says_all or name == CONSTANT:
                 there.add(name)
             while name in taken:  # two sets of random features share labels, but no values
-                name = f"{name} ({place})"
+                name = f"{name} ({index})"
             taken.add(name)
             names.append(name)
         yield np.array(columns, dtype=np.int64), tuple(names)

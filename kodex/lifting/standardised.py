@@ -11,16 +11,16 @@ from typing import Self
 import numpy as np
 
 from kodex.errors import InputError
-from kodex.interfaces import DrawnAgain, Lifting, LiftingLearner
-from kodex.lifting.monomials import MonomialsLearner
-from kodex.lifting.scaling import mean_and_scale
-from kodex.lifting.shapes import (
+from kodex.interfaces import Lifting, LiftingLearner, ResamplableLearner
+from kodex.lifting.frame import (
     expect_positive,
     expect_sample,
     expect_states,
     layout_from_config,
     layout_to_config,
+    mean_and_scale,
 )
+from kodex.lifting.monomials import MonomialsLearner
 from kodex.storage import Stored
 from kodex.trajectory import Array, StateLayout
 
@@ -122,13 +122,16 @@ class StandardisedLearner:
         inner = self.inner.fit(standard_layout(layout), standard)
         return Standardised(layout, mean, scale, inner, self.clip)
 
-    def drawn_again(self, lifting: Lifting, outputs: Array, states: Array) -> Lifting:
-        """Return `lifting` with its inner one drawn again, if that can be."""
+    def resample(
+        self, lifting: Lifting, outputs: Array, states: Array, sharpness: float = 1.0
+    ) -> Lifting:
+        """Return `lifting` with its inner one resampled, if that can be."""
         assert isinstance(lifting, Standardised)
-        if not isinstance(self.inner, DrawnAgain):
+        if not isinstance(self.inner, ResamplableLearner):
             return lifting
         standard = _standard(states, lifting.mean, lifting.scale, lifting.clip)
-        return replace(lifting, inner=self.inner.drawn_again(lifting.inner, outputs, standard))
+        inner = self.inner.resample(lifting.inner, outputs, standard, sharpness)
+        return replace(lifting, inner=inner)
 
 
 def _standard(states: Array, mean: Array, scale: Array, clip: float | None) -> Array:

@@ -1,8 +1,8 @@
-"""Layers of affine maps and bends, with their derivatives in both directions written out.
+"""Multilayer perceptrons, with their derivatives in both directions written out.
 
-`pushed` carries a direction forwards through the layers, `pulled` carries a gradient backwards.
-Whoever needs a derivative to *act*, such as a potential's gradient, has it without torch; and
-torch can differentiate the derivative once more to train it.
+`jvp` carries a direction forwards through the layers (Jacobian times vector), `vjp` carries a
+gradient backwards (vector times Jacobian). Whoever needs a derivative to *act*, such as a
+potential's gradient, has it without torch; and torch can differentiate it once more to train it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,17 +12,20 @@ from typing import Literal
 
 import numpy as np
 
-from kodex.networks.operations import Signal, affine, one_over_root, relu
+from kodex.networks.operations import Signal, affine, one_over_root, relu, tanh
 from kodex.trajectory import Array
 
 # "smooth" is x / √(1 + x²): shaped like tanh, and its derivatives have no corners.
-Activation = Literal["relu", "smooth"]
+Activation = Literal["relu", "tanh", "smooth"]
 LAYER_NORM_EPSILON = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
 class Mlp:
-    """A network of affine layers; every layer but the last is normalised if asked, then bent."""
+    """Affine layers; all but the last are followed by a layer normalisation, if any, and activated.
+
+    With single-precision weights it computes in single precision.
+    """
 
     weights: tuple[Signal, ...]  # (inputs, outputs) each
     biases: tuple[Signal, ...]  # (outputs,) each
@@ -44,55 +47,75 @@ class Mlp:
 
         return cls(layers("weight"), layers("bias"), layers("gain"), layers("shift"), activation)
 
+    def parameters(self, name: str) -> dict[str, Signal]:
+        """Return what `Mlp.of(parameters, name)` makes this network from."""
+        parts = {"weight": self.weights, "bias": self.biases}
+        parts |= {"gain": self.gains, "shift": self.shifts}
+        return {
+            f"{name}.{part} {layer}": each
+            for part, layers in parts.items()
+            for layer, each in enumerate(layers)
+        }
+
     def __call__(self, signal: Signal) -> Signal:
         """Return the outputs, (..., inputs) -> (..., outputs)."""
-        for place in range(len(self.weights) - 1):
-            signal = affine(signal, self.weights[place], self.biases[place])
+        for layer in range(len(self.weights) - 1):
+            signal = affine(signal, self.weights[layer], self.biases[layer])
             if self.gains:
-                signal = _normalised(signal)[0] * self.gains[place] + self.shifts[place]
-            signal = relu(signal) if self.activation == "relu" else _smooth(signal)[0]
+                signal = _normalised(signal)[0] * self.gains[layer] + self.shifts[layer]
+            signal = self._activated(signal)
         return affine(signal, self.weights[-1], self.biases[-1])
 
-    def pushed(self, signal: Signal, direction: Signal) -> tuple[Signal, Signal]:
-        """Return the outputs, and how fast they change when the inputs move in `direction`."""
-        for place in range(len(self.weights) - 1):
+    def jvp(self, signal: Signal, direction: Signal) -> tuple[Signal, Signal]:
+        """Return the outputs, and their derivative when the inputs move in `direction`."""
+        for layer in range(len(self.weights) - 1):
             signal, direction = (
-                affine(signal, self.weights[place], self.biases[place]),
-                direction @ self.weights[place],
+                affine(signal, self.weights[layer], self.biases[layer]),
+                direction @ self.weights[layer],
             )
             if self.gains:
                 signal, spread = _normalised(signal)
-                direction = _through_norm(direction, signal, spread) * self.gains[place]
-                signal = signal * self.gains[place] + self.shifts[place]
-            signal, slope = self._bent(signal)
+                direction = _through_norm(direction, signal, spread) * self.gains[layer]
+                signal = signal * self.gains[layer] + self.shifts[layer]
+            signal, slope = self._activated_with_slope(signal)
             direction = direction * slope
         return affine(signal, self.weights[-1], self.biases[-1]), direction @ self.weights[-1]
 
-    def pulled(self, signal: Signal, gradient_of: Signal) -> Signal:
-        """Return the gradient in the inputs of outputs · `gradient_of`, (..., inputs).
+    def vjp(self, signal: Signal, gradient_of: Signal) -> Signal:
+        """Return the gradient of outputs · `gradient_of` with respect to the inputs, (..., inputs).
 
         `gradient_of` is (..., outputs), or a function of the outputs that returns it.
         """
         backwards = []
-        for place in range(len(self.weights) - 1):
-            signal = affine(signal, self.weights[place], self.biases[place])
+        for layer in range(len(self.weights) - 1):
+            signal = affine(signal, self.weights[layer], self.biases[layer])
             normal, spread = _normalised(signal) if self.gains else (signal, None)
             if self.gains:
-                signal = normal * self.gains[place] + self.shifts[place]
-            signal, slope = self._bent(signal)
+                signal = normal * self.gains[layer] + self.shifts[layer]
+            signal, slope = self._activated_with_slope(signal)
             backwards.append((slope, normal, spread))
         outputs = affine(signal, self.weights[-1], self.biases[-1])
         gradient = gradient_of(outputs) if callable(gradient_of) else gradient_of
         gradient = gradient @ self.weights[-1].T
-        for place, (slope, normal, spread) in reversed(list(enumerate(backwards))):
+        for layer, (slope, normal, spread) in reversed(list(enumerate(backwards))):
             gradient = gradient * slope
             if self.gains:
-                gradient = _through_norm(gradient * self.gains[place], normal, spread)
-            gradient = gradient @ self.weights[place].T
+                gradient = _through_norm(gradient * self.gains[layer], normal, spread)
+            gradient = gradient @ self.weights[layer].T
         return gradient
 
-    def _bent(self, signal: Signal) -> tuple[Signal, Signal]:
-        return (relu(signal), signal > 0.0) if self.activation == "relu" else _smooth(signal)
+    def _activated(self, signal: Signal) -> Signal:
+        if self.activation == "relu":
+            return relu(signal)
+        return tanh(signal) if self.activation == "tanh" else _smooth(signal)[0]
+
+    def _activated_with_slope(self, signal: Signal) -> tuple[Signal, Signal]:
+        if self.activation == "relu":
+            return relu(signal), signal > 0.0
+        if self.activation == "smooth":
+            return _smooth(signal)
+        activated = tanh(signal)
+        return activated, 1.0 - activated * activated
 
 
 def mlp_parameters(
@@ -100,30 +123,30 @@ def mlp_parameters(
     sizes: Sequence[int],
     random: np.random.Generator,
     *,
-    deviation: float | None = None,
+    std: float | None = None,
     normalised: bool = False,
 ) -> dict[str, Array]:
-    """Return first parameters for `Mlp.of`: weights and biases uniform in ±1/√inputs, as torch's.
+    """Return initial parameters for `Mlp.of`: uniform in ±1/√inputs, as torch's.
 
-    With `deviation`, weights are normal and biases zero instead.
+    With `std`, weights are normal with that standard deviation and biases zero instead.
     """
     parameters: dict[str, Array] = {}
-    for place, (before, after) in enumerate(pairwise(sizes)):
-        bound = 1.0 / np.sqrt(before)
-        if deviation is None:
-            parameters[f"{name}.weight {place}"] = random.uniform(-bound, bound, (before, after))
-            parameters[f"{name}.bias {place}"] = random.uniform(-bound, bound, after)
+    for layer, (inputs, outputs) in enumerate(pairwise(sizes)):
+        bound = 1.0 / np.sqrt(inputs)
+        if std is None:
+            parameters[f"{name}.weight {layer}"] = random.uniform(-bound, bound, (inputs, outputs))
+            parameters[f"{name}.bias {layer}"] = random.uniform(-bound, bound, outputs)
         else:
-            parameters[f"{name}.weight {place}"] = random.normal(0.0, deviation, (before, after))
-            parameters[f"{name}.bias {place}"] = np.zeros(after)
-        if normalised and place < len(sizes) - 2:
-            parameters[f"{name}.gain {place}"] = np.ones(after)
-            parameters[f"{name}.shift {place}"] = np.zeros(after)
+            parameters[f"{name}.weight {layer}"] = random.normal(0.0, std, (inputs, outputs))
+            parameters[f"{name}.bias {layer}"] = np.zeros(outputs)
+        if normalised and layer < len(sizes) - 2:
+            parameters[f"{name}.gain {layer}"] = np.ones(outputs)
+            parameters[f"{name}.shift {layer}"] = np.zeros(outputs)
     return parameters
 
 
 def layer_norm(signal: Signal, gain: Signal, shift: Signal) -> Signal:
-    """Return `signal` with mean 0 and deviation 1 in the last axis, then scaled and shifted."""
+    """Return `signal` with mean 0 and std 1 in the last axis, then scaled and shifted."""
     return _normalised(signal)[0] * gain + shift
 
 

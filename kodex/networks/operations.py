@@ -93,8 +93,8 @@ def detached(signal: Signal) -> Signal:
     return signal if isinstance(signal, np.ndarray) else signal.detach()
 
 
-def huber(missed: Signal) -> Signal:
+def huber(error: Signal) -> Signal:
     """Return ½ x² near zero and |x| - ½ beyond 1."""
-    size = abs(missed)
+    size = abs(error)
     square = size.clip(0.0, 1.0)
     return square * (size - 0.5 * square)

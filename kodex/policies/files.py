@@ -1,43 +1,51 @@
 """Policies on disk: a folder with `config.json` and `model.safetensors`."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from kodex.baselines import ClonedPolicy
+import numpy as np
+
 from kodex.errors import InputError
-from kodex.interfaces import Policy
-from kodex.policies.learners import LearnedPolicy
-from kodex.policies.lifted import LiftedPolicy
-from kodex.policies.reminded import RemindedPolicy
-from kodex.policies.tracking import TrackingPolicy
-from kodex.storage import Stored, read_model, write_model
+from kodex.interfaces import LearnedPolicy, ReferenceDynamics
+from kodex.model_card import HasCard, write_policy
+from kodex.storage import Stored, check_model, read_model, restoring
 
-# the type in a file -> what reads it
-POLICIES: Mapping[str, Callable[[Stored], LearnedPolicy]] = {
-    "tracking": TrackingPolicy.restore,
-    "lifted": LiftedPolicy.restore,
-    "bc": ClonedPolicy.restore,
-    "reminded": RemindedPolicy.restore,
+# the type in a file -> what reads it; written out, so that a file cannot name anything else
+POLICIES: Mapping[str, str] = {
+    "tracking": "kodex.policies.tracking:TrackingPolicy",
+    "lifted": "kodex.policies.lifted:LiftedPolicy",
+    "neighbours": "kodex.policies.neighbours:NeighboursPolicy",
+    "koopman-policy": "kodex.policies.koopman:KoopmanPolicy",
+    "conditioned": "kodex.policies.conditioned:Conditioned",
+    "reminded": "kodex.policies.conditioned:Conditioned",  # its name in version 0.1
+    "monitored": "kodex.policies.monitor:Monitored",
+    "bc": "kodex.baselines:ClonedPolicy",
+}
+DYNAMICS: Mapping[str, str] = {
+    "koopman": "kodex.koopman:KoopmanDynamics",
+    "observer": "kodex.koopman:ObserverDynamics",
+    "nn": "kodex.baselines:NnDynamics",
+    "lstm": "kodex.baselines:LstmDynamics",
+    "ndp": "kodex.baselines:NdpDynamics",
+    "ngf": "kodex.baselines:NgfDynamics",
+    "ngf-time": "kodex.baselines:NgfTimeDynamics",
 }
 
 
-class StorablePolicy(Policy, Protocol):
-    """A policy that can say what it is made of."""
-
-    def stored(self) -> Stored:
-        """Return what it is made of."""
-
-
 def save(
-    policy: StorablePolicy,
+    policy: HasCard,
     folder: str | Path,
     *,
     provenance: Mapping[str, Any] | None = None,
     replace: bool = False,
 ) -> Path:
-    """Write `policy` to `folder`, whole or not at all; an existing one only if `replace`."""
-    return write_model(policy.stored(), folder, provenance=provenance, replace=replace)
+    """Write `policy` to `folder`, whole or not at all; an existing one only if `replace`.
+
+    A model card, README.md, describes it in words.
+    """
+    return write_policy(policy, folder, provenance=provenance, replace=replace)
 
 
 def load(folder: str | Path) -> LearnedPolicy:
@@ -48,7 +56,50 @@ def load(folder: str | Path) -> LearnedPolicy:
             f"{folder} holds {stored.type!r}; policies are {', '.join(POLICIES)}: "
             "name the folder of a policy"
         )
-    try:
-        return POLICIES[stored.type](stored)
-    except (KeyError, TypeError) as error:
-        raise InputError(f"{folder} is not a whole {stored.type} policy: {error!r}") from None
+    with restoring(f"{folder} is not a whole {stored.type} policy"):
+        check_model(stored)
+        policy = restored(stored)
+        _try_out(policy)
+    return policy
+
+
+def _try_out(policy: LearnedPolicy) -> None:
+    """Refuse a policy whose parts do not fit each other: let it act twice."""
+    spec = policy.spec
+    if spec.layout is None or spec.observes != "state":
+        return
+    rest = np.zeros((1, spec.layout.size))
+    context = np.zeros((1, len(spec.context))) if spec.context else None
+    with np.errstate(all="ignore"):
+        memory = policy.begin(rest, context)
+        for _ in range(2):
+            step = policy.step(memory, rest)
+            memory = step.memory
+            if np.shape(step.actions) != (1, spec.action_size):
+                raise InputError(
+                    f"an action must be (1, {spec.action_size}); found {np.shape(step.actions)}"
+                )
+            if spec.reference and (step.reference is None or step.reference.shape != rest.shape):
+                raise InputError(f"a reference must be {rest.shape}; found {step.reference!r:.60}")
+
+
+def restored(stored: Stored) -> LearnedPolicy:
+    """Return the policy that `stored` describes."""
+    policy: LearnedPolicy = _restored(stored, POLICIES, "policies")
+    return policy
+
+
+def restored_dynamics(stored: Stored) -> ReferenceDynamics:
+    """Return the reference dynamics that `stored` describes."""
+    dynamics: ReferenceDynamics = _restored(stored, DYNAMICS, "dynamics")
+    return dynamics
+
+
+def _restored(stored: Stored, table: Mapping[str, str], kind: str) -> Any:
+    if stored.type not in table:
+        raise InputError(
+            f"this kodex knows the {kind} {', '.join(table)}; found {stored.type!r}: "
+            "was it written by a newer kodex?"
+        )
+    module, name = table[stored.type].split(":")
+    return getattr(import_module(module), name).restore(stored)

@@ -1,26 +1,37 @@
-"""The paper's policy: dynamics say where the joints should be next, a controller gets them there.
+"""The paper's policy: dynamics predict where the joints should be, a controller gets them there.
 
 The reference grows from the first state x(1), open loop if the dynamics are; the controller always
 runs in closed loop on the measured joints, unless it is fed the predicted ones.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from kodex.controllers import restore_controller
+from kodex.controllers import RidgeControllerLearner, restore_controller
+from kodex.demonstrations import check_training
 from kodex.errors import InputError
-from kodex.interfaces import Controller, ReferenceDynamics
-from kodex.policies.known_dynamics import restore_dynamics
-from kodex.policies.known_task import refuse_other_task
-from kodex.policies.one_robot import OneRobot, finite
-from kodex.storage import Stored, write_model
-from kodex.trajectory import Array, StateLayout
+from kodex.interfaces import (
+    Controller,
+    ControllerLearner,
+    DynamicsLearner,
+    PolicySpec,
+    ReferenceDynamics,
+    Step,
+)
+from kodex.koopman import KoopmanLearner
+from kodex.policies.files import restored_dynamics, save
+from kodex.storage import Stored
+from kodex.trajectory import Array, Control, StateLayout, Trajectory
 
 Feed = Literal["measured", "predicted"]
+
+# One controller tracks the references of all methods, so that they are compared and not it.
+TRACKER = RidgeControllerLearner()
 
 
 class TrackingMemory(NamedTuple):
@@ -29,24 +40,22 @@ class TrackingMemory(NamedTuple):
     dynamics: Any  # the memory of the dynamics
     before: Array  # (episodes, n) the reference for now
     reference: Array  # (episodes, n) the reference for one step from now
+    phase: int = 0  # of the substeps
 
 
 @dataclass(frozen=True, eq=False)
 class TrackingPolicy:
     """Reference dynamics, and a controller that tracks their joints.
 
-    `begin` and `step` act on a batch of episodes whose memory the caller keeps. `reset` and `act`
-    drive one robot, and remember its episode here.
+    With `substeps` above 1 the controller acts that many times within one step of the reference.
     """
-
-    sees: ClassVar[Literal["state", "observation"]] = "state"
 
     dynamics: ReferenceDynamics
     controller: Controller
-    task: str | None = None  # what it was learned for; None: nobody said
-    feed: Feed = "measured"  # the joints that the controller is told it is at
+    task: str | None = None  # what it was learned for; None: not recorded
+    feed: Feed = "measured"  # what the controller takes for the current joints
     substeps: int = 1  # how often the controller acts within one step of the reference
-    _robot: OneRobot = field(default_factory=OneRobot, init=False, repr=False)
+    control: Control = field(default_factory=Control)  # how the robot is driven
 
     def __post_init__(self) -> None:
         if self.feed not in get_args(Feed):
@@ -54,77 +63,70 @@ class TrackingPolicy:
         if self.substeps < 1:
             raise InputError(f"substeps must be 1 or more; found {self.substeps}")
         joints = np.zeros(len(self.layout.robot))
-        self.controller.act(joints, joints)  # a controller of other joints says so here
+        self.controller.act(joints, joints)  # a controller of other joints is refused here
 
     @property
     def layout(self) -> StateLayout:
-        """The layout of the states it sees."""
+        """The layout of the states it observes."""
         return self.dynamics.layout
 
-    @property
-    def action_size(self) -> int:
-        """The number of components of an action."""
-        return self.controller.action_size
+    @cached_property
+    def spec(self) -> PolicySpec:
+        """It observes states and has a reference."""
+        return PolicySpec(
+            layout=self.layout,
+            action_size=self.controller.action_size,
+            task=self.task,
+            reference=True,
+            substeps=self.substeps,
+            control=self.control,
+        )
 
-    def check_task(self, name: str, layout: StateLayout, action_size: int) -> None:
-        """Refuse a task that this policy was not learned for."""
-        refuse_other_task(self.task, self.layout, self.action_size, (name, layout, action_size))
-
-    def predict(self, first: Array, horizon: int) -> Array:
+    def predict(self, first: Array, horizon: int, context: Array | None = None) -> Array:
         """Return open-loop references, (..., n) -> (..., horizon, n); row 0 is `first`."""
         return self.dynamics.predict(first, horizon)
 
-    def begin(self, first: Array) -> TrackingMemory:
+    def begin(self, first: Array, context: Array | None = None) -> TrackingMemory:
         """Return the memory of episodes that begin in `first`, (episodes, n)."""
         return TrackingMemory(self.dynamics.begin(first), before=first, reference=first)
 
-    def step(self, memory: TrackingMemory, seen: Array) -> tuple[Array, TrackingMemory]:
-        """Return actions, (episodes, m), and the memory after them; `seen` is (episodes, n)."""
-        reference, inner = self.dynamics.step(memory.dynamics, seen)
-        after = TrackingMemory(inner, before=memory.reference, reference=reference)
-        current = seen if self.feed == "measured" else after.before
-        joints = len(self.layout.robot)
-        return self.controller.act(current[..., :joints], reference[..., :joints]), after
+    def step(self, memory: TrackingMemory, observed: Array) -> Step:
+        """Return actions, (episodes, m), for what is `observed`, (episodes, n).
 
-    def between(self, memory: TrackingMemory, seen: Array, fraction: float) -> Array:
-        """Return actions for `fraction` of a step after `step`, which gave `memory`.
-
-        The controller learned from joints that are one whole step apart. So it aims at the
-        reference one step from *now*, which goes on as fast as from the last reference to this one.
+        The reference advances in the first of the substeps. In the others the controller, which
+        learned from joints that are one whole step apart, aims at the reference one step from
+        *now*: it continues as fast as from the last reference to this one.
         """
-        move = fraction * (memory.reference - memory.before)
-        current = seen if self.feed == "measured" else memory.before + move
+        if np.ndim(observed) < 2 or observed.shape[-1] != self.layout.size:
+            raise InputError(
+                f"observed states must be (episodes, {self.layout.size}); "
+                f"found {np.shape(observed)}"
+            )
+        if memory.phase == 0:
+            reference, inner = self.dynamics.step(memory.dynamics, observed)
+            memory = TrackingMemory(inner, before=memory.reference, reference=reference)
+        move = (memory.phase / self.substeps) * (memory.reference - memory.before)
+        current = observed if self.feed == "measured" else memory.before + move
         robot = self.layout.robot_part
-        return self.controller.act(robot(current), robot(memory.reference + move))
+        actions = self.controller.act(robot(current), robot(memory.reference + move))
+        after = memory._replace(phase=(memory.phase + 1) % self.substeps)
+        return Step(actions, after, memory.reference)
 
-    def reset(self, state: Array, horizon: int | None = None) -> None:
-        """Begin the one episode that `act` continues, in `state`, (n,).
+    def __repr__(self) -> str:
+        return (
+            f"TrackingPolicy({type(self.dynamics).__name__}, {type(self.controller).__name__}, "
+            f"task={self.task}, {self.layout.size} states, {self.controller.action_size} actions)"
+        )
 
-        With `horizon`, the first references of that many steps are computed once before, so that
-        what the dynamics prepare on first use does not delay the loop.
-        """
-        first = finite("first state", state, self.layout.size)
-        if horizon is not None:
-            self.dynamics.predict(first, horizon)
-        self._robot.reset(self, first)
-
-    def act(self, measured: Array) -> Array:
-        """Return the action, (m,), for what is `measured` now, and go on by one step.
-
-        `measured` is the state, (n,), or the joints alone, (n_robot,): the object is then taken to
-        be where the reference says.
-        """
-        joints = len(self.layout.robot)
-        if np.shape(measured) == (joints,) != (self.layout.size,):
-            seen = self._robot.running().reference[0].copy()
-            seen[:joints] = finite("measured joints", measured, joints)
-        else:
-            seen = finite("measured state", measured, self.layout.size)
-        return self._robot.act(self, seen)
-
-    def save(self, folder: str | Path, *, replace: bool = False) -> Path:
+    def save(
+        self,
+        folder: str | Path,
+        *,
+        provenance: Mapping[str, Any] | None = None,
+        replace: bool = False,
+    ) -> Path:
         """Write it to `folder` as `config.json` and `model.safetensors`."""
-        return write_model(self.stored(), folder, replace=replace)
+        return save(self, folder, provenance=provenance, replace=replace)
 
     def stored(self) -> Stored:
         """Return what it is made of."""
@@ -132,6 +134,7 @@ class TrackingPolicy:
             "task": self.task,
             "feed": self.feed,
             "substeps": self.substeps,
+            "control": self.control.as_config(),
             "robot": list(self.layout.robot),  # for whoever reads the file with their eyes
             "object": list(self.layout.object),
         }
@@ -142,9 +145,52 @@ class TrackingPolicy:
     def restore(cls, stored: Stored) -> "TrackingPolicy":
         """Return what `stored` was made from."""
         return cls(
-            dynamics=restore_dynamics(stored.parts["dynamics"]),
+            dynamics=restored_dynamics(stored.parts["dynamics"]),
             controller=restore_controller(stored.parts["controller"]),
             task=stored.config["task"],
             feed=stored.config["feed"],
             substeps=stored.config["substeps"],
+            control=Control.of_config(stored.config.get("control", {})),
+        )
+
+
+@dataclass(frozen=True)
+class TrackingLearner:
+    """The paper's way: reference dynamics, and a controller that tracks them."""
+
+    dynamics: DynamicsLearner = field(default_factory=KoopmanLearner)
+    controller: ControllerLearner = TRACKER
+    substeps: int = 1  # of the controller within one step of the reference
+    # How many of the training demonstrations the dynamics learn from; None: all. The controller
+    # always learns from all, as in the paper's curves over the number of demonstrations.
+    reference: int | None = None
+    # Whether the controller learns from the validation demonstrations as well, as in the paper.
+    joined: bool = False
+
+    @property
+    def requires(self) -> tuple[str, ...]:
+        """The packages that training the parts needs."""
+        parts = (self.dynamics, self.controller)
+        return tuple(name for part in parts for name in getattr(part, "requires", ()))
+
+    def fit(
+        self,
+        training: Sequence[Trajectory],
+        validation: Sequence[Trajectory] | None = None,
+        *,
+        checkpoint: str | Path | None = None,
+    ) -> TrackingPolicy:
+        """Return the policy; `checkpoint` is where dynamics that train for long resume."""
+        data = check_training(training, validation, actions=False)
+        shown = training[: self.reference]
+        if self.joined and validation is not None:
+            controller = self.controller.fit([*training, *validation])
+        else:
+            controller = self.controller.fit(training, validation)
+        return TrackingPolicy(
+            dynamics=self.dynamics.fit(shown, validation, checkpoint=checkpoint),
+            controller=controller,
+            task=data.task,
+            substeps=self.substeps,
+            control=data.control,
         )

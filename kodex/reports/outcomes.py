@@ -19,7 +19,7 @@ class Outcomes:
     """The outcome of each of N episodes."""
 
     succeeded: NDArray[np.bool_]  # (N,)
-    indices: NDArray[np.int64]  # (N,) place in the draw of starts
+    indices: NDArray[np.int64]  # (N,) in the draw of starts
     failures: tuple[str | None, ...]  # (N,) why an episode broke off
     start_names: tuple[str, ...]  # empty if starts were not recorded
     starts: Array  # (N, names)
@@ -30,12 +30,12 @@ class Outcomes:
         """Return the outcomes of `rollouts`, in one pass."""
         succeeded, indices, failures, starts, progress = [], [], [], [], []
         names: tuple[str, ...] | None = None
-        for place, rollout in enumerate(rollouts):
+        for index, rollout in enumerate(rollouts):
             values = {} if rollout.start is None else dict(rollout.start.values)
             if names is None:
                 names = tuple(values)
             succeeded.append(bool(rollout.succeeded))
-            indices.append(place if rollout.start is None else rollout.start.index)
+            indices.append(index if rollout.start is None else rollout.start.index)
             failures.append(rollout.failure)
             starts.append([values.get(name, np.nan) for name in names])
             progress.append(np.empty(0) if rollout.progress is None else rollout.progress)
@@ -74,31 +74,31 @@ class Outcomes:
         return not len(change) or float(np.median(change)) >= 0.0
 
     def worst(self, count: int) -> NDArray[np.intp]:
-        """Return the places of up to `count` failures: first what broke off, then by progress."""
-        places = np.flatnonzero(~self.succeeded)
-        final = self.final_progress[places]
+        """Return the indices of up to `count` failures: first what broke off, then by progress."""
+        failed = np.flatnonzero(~self.succeeded)
+        final = self.final_progress[failed]
         badness = -final if self.more_is_better else final
         badness = np.where(np.isfinite(badness), badness, np.inf)
-        broke_off = np.array([self.failures[place] is not None for place in places], dtype=bool)
+        broke_off = np.array([self.failures[index] is not None for index in failed], dtype=bool)
         # By the draw's index at last, so that the order never depends on how files were written.
-        return places[np.lexsort((self.indices[places], -badness, ~broke_off))][:count]
+        return failed[np.lexsort((self.indices[failed], -badness, ~broke_off))][:count]
 
     def telling_dimensions(self, count: int) -> tuple[int, ...]:
         """Return up to `count` start dimensions, in order, in which failures differ most."""
-        varied = [place for place in range(self.starts.shape[1]) if self._varies(place)]
+        varied = [column for column in range(self.starts.shape[1]) if self._varies(column)]
         if len(varied) <= count or self.succeeded.all() or not self.succeeded.any():
             return tuple(varied[:count])
-        difference = {place: self._difference(place) for place in varied}
-        chosen = sorted(varied, key=lambda place: -difference[place])[:count]
+        difference = {column: self._difference(column) for column in varied}
+        chosen = sorted(varied, key=lambda column: -difference[column])[:count]
         return tuple(sorted(chosen))
 
-    def _varies(self, place: int) -> bool:
-        values = self.starts[np.isfinite(self.starts[:, place]), place]
+    def _varies(self, column: int) -> bool:
+        values = self.starts[np.isfinite(self.starts[:, column]), column]
         return len(values) > 0 and bool(np.ptp(values) > 0.0)
 
-    def _difference(self, place: int) -> float:
+    def _difference(self, column: int) -> float:
         """Return how far apart failed and successful starts lie, in standard deviations."""
-        values = self.starts[:, place]
+        values = self.starts[:, column]
         centre = np.abs(values - np.nanmedian(values))  # failures often lie at the rim
         return float(
             sum(
@@ -112,6 +112,6 @@ class Outcomes:
 def _padded(rows: list[Array]) -> Array:
     width = max(map(len, rows), default=0)
     padded = np.full((len(rows), width), np.nan)
-    for place, row in enumerate(rows):
-        padded[place, : len(row)] = row
+    for index, row in enumerate(rows):
+        padded[index, : len(row)] = row
     return padded

@@ -1,11 +1,12 @@
 """The one place where a policy and the world meet."""
 
-from kodex.rollout.following import follow, servos_of, tracking_error, trying_in
-from kodex.rollout.loop import begun, roll_out, roll_out_batches
-from kodex.rollout.replaying import replay
+from kodex.rollout.loop import begin, roll_out, roll_out_batches
+from kodex.rollout.open_loop import follow, replay, servos_of, tracking_error, trying_in
+from kodex.rollout.sensors import Sensors
 
 __all__ = [
-    "begun",
+    "Sensors",
+    "begin",
     "follow",
     "replay",
     "roll_out",

@@ -6,30 +6,27 @@ differently in a batch of another size. So results are equal bit for bit for any
 any `batch_size` as far as the policy's own results are.
 """
 
-from collections.abc import Callable, Collection, Iterator
-from importlib.metadata import version
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Callable, Collection, Iterator, Mapping
+from concurrent.futures import Executor
+from typing import Any
+
+import numpy as np
 
 from kodex.demonstrations import TrajectorySet
 from kodex.errors import InputError
-from kodex.interfaces import Policy, ToldPolicy
+from kodex.executors import in_order
+from kodex.interfaces import Policy
+from kodex.policies.parcel import AsItIs, Parcel, packed
 from kodex.progress_bar import progress_bar
-from kodex.rollout.recording import RECORDABLE, Recording
-from kodex.rollout.substeps import check_substeps, take_step
-from kodex.tasks import Simulation, Task
-from kodex.trajectory import Array, Starts, StateLayout
+from kodex.rollout.recording import OF_POLICIES, Recording
+from kodex.trajectory import Array, Starts
+from kodex.world import Simulation, World
 
-
-@runtime_checkable
-class KnowsItsTask(Protocol):
-    """A policy that was learned for one task and refuses others."""
-
-    def check_task(self, name: str, layout: StateLayout, action_size: int) -> None:
-        """Raise if it was not learned for this task."""
+AHEAD = 64  # batches of workers that may wait for a late one
 
 
 def roll_out(
-    task: Task,
+    task: World,
     policy: Policy,
     starts: Starts,
     *,
@@ -41,7 +38,7 @@ def roll_out(
 ) -> TrajectorySet:
     """Return one trajectory a start, in order: what `policy` does in `task`.
 
-    `record` names what to keep beside the states, one row a state: observations, qpos, qvel, and
+    `record` names what to keep beside the states, one row per state: observations, qpos, qvel, and
     the reference of a policy that follows one.
     `horizon` is the number of states, the task's own unless given. An episode that fails ends at
     its last good state and says why; the others do not notice.
@@ -60,7 +57,7 @@ def roll_out(
 
 
 def roll_out_batches(
-    task: Task,
+    task: World,
     policy: Policy,
     starts: Starts,
     *,
@@ -69,34 +66,63 @@ def roll_out_batches(
     threads: int = 0,
     horizon: int | None = None,
     show_progress: bool = False,
+    executor: Executor | None = None,
+    ahead: int = AHEAD,
 ) -> Iterator[TrajectorySet]:
-    """Yield what `roll_out` returns, a batch at a time: memory for `batch_size` episodes only."""
+    """Yield what `roll_out` returns, one batch at a time: memory for `batch_size` episodes only.
+
+    The workers of an `executor` run a batch each, and their batches come back in order; no more
+    than `ahead` are given out at a time.
+    """
     states = task.horizon if horizon is None else horizon
     _check(task, policy, starts, record, batch_size, states)
-    return _batches(task, policy, starts, record, batch_size, threads, states, show_progress)
+    if executor is None:
+        return _batches(task, policy, starts, record, batch_size, threads, states, show_progress)
+    batch_size, parcel = min(batch_size, task.largest_batch or batch_size), packed(policy)
+    pieces = (
+        (task, parcel, starts[first : first + batch_size], tuple(record), threads or 1, states)
+        for first in range(0, len(starts), batch_size)
+    )
+    return in_order(_one_batch, pieces, executor, ahead=ahead)
+
+
+def _one_batch(
+    task: World,
+    parcel: Parcel | AsItIs,
+    starts: Starts,
+    record: Collection[str],
+    threads: int,
+    horizon: int,
+) -> TrajectorySet:
+    """Return the one batch of these starts: what a worker does."""
+    policy = parcel.opened()
+    (batch,) = _batches(task, policy, starts, record, len(starts), threads, horizon, False)
+    return batch
 
 
 def _check(
-    task: Task,
+    task: World,
     policy: Policy,
     starts: Starts,
     record: Collection[str],
     batch_size: int,
     horizon: int,
 ) -> None:
-    if policy.sees not in ("state", "observation"):
-        raise InputError(f"a policy sees 'state' or 'observation'; found {policy.sees!r}")
     if starts.task != task.name:
         raise InputError(f"these starts are of {starts.task}, not of {task.name}")
-    if isinstance(policy, KnowsItsTask):
-        policy.check_task(task.name, task.layout, task.action_size)
-    check_substeps(policy)
+    policy.spec.check_task(task.name, task.layout, task.action_size)
+    if task.substeps % policy.spec.substeps != 0:
+        raise InputError(
+            f"a step of {task.name} is {task.substeps} physics substeps, so a policy can act 1 or "
+            f"{task.substeps} times in it; found {policy.spec.substeps}"
+        )
     if len(starts) == 0:
         raise InputError("a rollout needs at least one start; found none")
-    unknown = set(record) - set(RECORDABLE)
+    recordable = (*task.recordable, *OF_POLICIES)
+    unknown = set(record) - set(recordable)
     if unknown:
         raise InputError(
-            f"what can be recorded is {', '.join(RECORDABLE)}; found {sorted(unknown)}"
+            f"what can be recorded is {', '.join(recordable)}; found {sorted(unknown)}"
         )
     if batch_size < 1:
         raise InputError(f"a batch needs at least one episode; found {batch_size}")
@@ -105,7 +131,7 @@ def _check(
 
 
 def _batches(
-    task: Task,
+    task: World,
     policy: Policy,
     starts: Starts,
     record: Collection[str],
@@ -117,17 +143,19 @@ def _batches(
     title, total = f"{task.title}: {len(starts)} episodes", len(starts) * (horizon - 1)
     with progress_bar(title, total, wanted=show_progress) as advance:
         simulation: Simulation | None = None
+        batch_size = min(batch_size, task.largest_batch or batch_size)
         for first in range(0, len(starts), batch_size):
             batch = starts[first : first + batch_size]
             if simulation is None or simulation.episodes != len(batch):
                 simulation = task.simulation(len(batch), threads)
             simulation.reset(batch)
-            recording = Recording(simulation, horizon, record)
-            _run(simulation, policy, batch, recording, horizon, advance)
+            recording = Recording(task, simulation, horizon, record)
+            _run(task, simulation, policy, batch, recording, horizon, advance)
             yield TrajectorySet(recording.trajectories(batch, _provenance(task, policy)))
 
 
 def _run(
+    task: World,
     simulation: Simulation,
     policy: Policy,
     starts: Starts,
@@ -136,33 +164,48 @@ def _run(
     advance: Callable[[int], None],
 ) -> None:
     """Let `policy` act until the horizon: this is the loop."""
-    state = recording.note_state(0)
-    memory = None
+    spec, limits, state = policy.spec, task.control.action_range, recording.note_state(0)
+    first = state if spec.observes == "state" else simulation.observation()
+    drawn = dict(zip(starts.names, starts.values.T, strict=True))
+    memory = begin(policy, first, {**drawn, **simulation.context()})
+    recording.note_reference(state)
     for step in range(horizon - 1):
-        seen = state if policy.sees == "state" else simulation.observation()
-        if step == 0:
-            memory = begun(policy, seen, starts)
-            recording.note_memory(memory)
-        actions, memory = policy.step(memory, seen)
-        recording.note_memory(memory)
-        executed = take_step(simulation, policy, memory, actions)
-        recording.note_action(step, executed)
+        executed = []
+        for substep in range(spec.substeps):
+            if substep > 0:
+                state = simulation.state()
+            observed = state if spec.observes == "state" else simulation.observation()
+            step_taken = policy.step(memory, observed)
+            actions, memory = step_taken.actions, step_taken.memory
+            if substep == 0:
+                recording.note_beside(step_taken)
+                if step_taken.reference is not None:
+                    recording.note_reference(step_taken.reference)
+            simulation.step(actions, physics_steps=task.substeps // spec.substeps)
+            executed.append(actions if limits is None else limits.clip(actions))
+        mean = executed[0] if spec.substeps == 1 else np.mean(executed, axis=0)
+        recording.note_action(step, mean)
         state = recording.note_state(step + 1)
         advance(simulation.episodes)
 
 
-def begun(policy: Policy, seen: Array, starts: Starts) -> Any:
-    """Return the memory of `policy` in the first state, which is told what that hides from it."""
-    if isinstance(policy, ToldPolicy) and policy.told:
-        return policy.begin(seen, starts.columns(policy.told))
-    return policy.begin(seen)
+def begin(policy: Policy, first: Array, context: Mapping[str, Any]) -> Any:
+    """Return the memory of `policy` in the first states, given what it needs of the `context`."""
+    names = policy.spec.context
+    missing = [name for name in names if name not in context]
+    if missing:
+        raise InputError(
+            f"this policy must be given {', '.join(missing)} when an episode begins; "
+            f"the context here is {', '.join(context) or 'empty'}"
+        )
+    given = np.stack([context[name] for name in names], axis=-1) if names else None
+    return policy.begin(first, given)
 
 
-def _provenance(task: Task, policy: Policy) -> dict[str, str]:
+def _provenance(task: World, policy: Policy) -> dict[str, str]:
     return {
         "task": task.name,
         "variation": task.variation or "none",
         "policy": type(policy).__name__,
-        "mujoco": version("mujoco"),
-        "gymnasium-robotics": version("gymnasium-robotics"),
+        **task.versions,
     }

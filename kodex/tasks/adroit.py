@@ -1,6 +1,6 @@
 """The Adroit hand: its models as gymnasium-robotics ships them, and words for its joints.
 
-A joint is called by its place and by the number in its MJCF name, counted from the fingertip:
+A joint is called by its finger and by the number in its MJCF name, counted from the fingertip:
 FFJ3 is `index_3`, THJ0 `thumb_0`, WRJ1 `wrist_1`; ARTz is `arm_slide_z` and ARRx `arm_turn_x`.
 Actuator i drives joint i, so actions carry the same names.
 """
@@ -14,11 +14,15 @@ from pathlib import Path
 import mujoco
 import numpy as np
 
-from kodex.errors import InputError, MissingFeatureError
+from kodex.errors import InputError, MissingFeatureError, install_command
 from kodex.trajectory import Array
 
 ASSETS_VERSION = "1.4.2"  # of gymnasium-robotics: another one may move a body and so the results
 SUBSTEPS = 5  # of 2 ms: the experts were trained at 100 actions a second
+TIME_STEP = 0.01  # seconds of a step
+
+# the first and the last of a row of servos, and their gain in N·m/rad
+SERVOS = (("A_WRJ1", "A_WRJ0", 10.0), ("A_FFJ3", "A_THJ0", 1.0))
 
 WRIST = ("wrist_1", "wrist_0")
 HAND = (
@@ -30,19 +34,23 @@ HAND = (
 
 @cache
 def _compiled(file_name: str) -> mujoco.MjModel:
-    found = version("gymnasium-robotics")
+    found = version("gymnasium-robotics") if find_spec("gymnasium_robotics") else "none"
     if found != ASSETS_VERSION:
         raise MissingFeatureError(
             f"the tasks need the models of gymnasium-robotics {ASSETS_VERSION}; found {found}: "
-            f"pip install gymnasium-robotics=={ASSETS_VERSION}"
+            f"{install_command('adroit')}"
         )
+    model = mujoco.MjModel.from_xml_path(str(_folder() / file_name))
+    _soften_servos(model)
+    return model
+
+
+def _folder() -> Path:
+    """Return where the models are."""
     # Found, not imported: importing it registers environments and prints a notice.
     package = find_spec("gymnasium_robotics")
     assert package is not None and package.origin is not None
-    path = Path(package.origin).parent / "envs" / "assets" / "adroit_hand" / file_name
-    model = mujoco.MjModel.from_xml_path(str(path))
-    _soften_servos(model)
-    return model
+    return Path(package.origin).parent / "envs" / "assets" / "adroit_hand"
 
 
 def load(file_name: str) -> mujoco.MjModel:
@@ -52,10 +60,34 @@ def load(file_name: str) -> mujoco.MjModel:
 
 def _soften_servos(model: mujoco.MjModel) -> None:
     """Set the gains that the tasks use: position servos of 10 N·m/rad (wrist), 1 (fingers)."""
-    for first, last, gain in (("A_WRJ1", "A_WRJ0", 10.0), ("A_FFJ3", "A_THJ0", 1.0)):
+    for first, last, gain in SERVOS:
         servos = slice(model.actuator(first).id, model.actuator(last).id + 1)
         model.actuator_gainprm[servos, :3] = (gain, 0.0, 0.0)
         model.actuator_biasprm[servos, :3] = (0.0, -gain, 0.0)
+
+
+def portable(file_name: str) -> tuple[str, dict[str, bytes]]:
+    """Return the model for another MuJoCo: its XML, and the meshes that the XML names.
+
+    It has the gains of the tasks, and no textures, which would be most of its size.
+    """
+    _compiled(file_name)  # which checks the version of the models
+    spec = mujoco.MjSpec.from_file(str(_folder() / file_name))
+    for material in spec.materials:
+        material.textures = [""] * len(material.textures)
+    for texture in list(spec.textures):
+        spec.delete(texture)
+    names = [actuator.name for actuator in spec.actuators]
+    for first, last, gain in SERVOS:
+        for servo in spec.actuators[names.index(first) : names.index(last) + 1]:
+            servo.gainprm = [gain, 0.0, 0.0, *servo.gainprm[3:]]
+            servo.biasprm = [0.0, -gain, 0.0, *servo.biasprm[3:]]
+    meshes = {
+        each.file: (_folder() / spec.meshdir / each.file).read_bytes() for each in spec.meshes
+    }
+    spec.compile()
+    folders = f' meshdir="{spec.meshdir}" texturedir="{spec.texturedir}"'
+    return spec.to_xml().replace(folders, ""), meshes
 
 
 def set_mass(model: mujoco.MjModel, bodies: tuple[str, ...], mass: float) -> None:

@@ -1,12 +1,14 @@
 """A task: everything about it that is not the policy, as data and pure functions.
 
-One file a task fills this in. The functions take the physics of any number of episodes at once;
-success is judged from recorded numbers alone, so it can be judged again without simulating.
+One file per task fills this in. The functions take the physics of any number of episodes at once;
+success is a function of recorded numbers alone, so a criterion can change without simulating.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, fields
+from importlib.metadata import version
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
 import mujoco
 import numpy as np
@@ -18,7 +20,9 @@ from kodex.tasks import adroit
 from kodex.tasks.physics import ModelScene, Physics, Scene
 from kodex.trajectory import (
     DISTRIBUTIONS,
+    ActionRange,
     Array,
+    Control,
     Distribution,
     Start,
     Starts,
@@ -28,6 +32,8 @@ from kodex.trajectory import (
 
 if TYPE_CHECKING:
     from kodex.tasks.simulation import Simulation
+
+RECORDABLE = ("observations", "qpos", "qvel")
 
 
 @dataclass(frozen=True)
@@ -42,34 +48,54 @@ class Camera:
 
 @dataclass(frozen=True)
 class Variation:
-    """A changed world: one edit of the model, and the sentence that says which."""
+    """A physical variation: one edit of the model, and the sentence that describes it."""
 
     sentence: str
     edit: Callable[[mujoco.MjModel], None]
 
 
-@dataclass(frozen=True, eq=False)
+def no_reward(physics: Physics) -> Array:
+    """Return 0 for each episode: only the training of experts looks at rewards."""
+    return np.zeros(len(physics.qpos))
+
+
+FROM_ABOVE = Camera(lookat=(0.0, 0.0, 0.0), distance=1.5, azimuth=90.0, elevation=-45.0)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Task:
-    """One of the paper's tasks, in its usual world or in a variation of it."""
+    """One of the paper's tasks, as published or with varied physics; or one of your own.
+
+    An action of -1 is the lower end of an actuator's `ctrlrange`, and 1 the upper end.
+    """
 
     name: str
     title: str
-    model_file: str
+    load: Callable[[], mujoco.MjModel]  # a fresh model
     layout: StateLayout
     horizon: int  # states of an episode
-    observation_size: int
     start_names: tuple[str, ...]
     # uniform numbers in [0, 1), (starts, names) -> start values, (starts, names)
     draw: Mapping[Distribution, Callable[[Array], Array]]
-    place: Callable[[Scene, Array], None]  # writes start values, (..., names), to the models
+    set_start: Callable[[Scene, Array], None]  # writes start values, (..., names), to the models
     state: Callable[[Physics], Array]  # (episodes, n), fresh
-    observation: Callable[[Physics], Array]  # (episodes, observation_size), fresh
     progress: Callable[[Physics], Array]  # (episodes,), fresh
-    reward: Callable[[Physics], Array]  # (episodes,), fresh
     succeeded: Callable[[Array], NDArray[np.bool_]]  # the paper's: (..., T) -> (...)
-    definitions: Mapping[str, Callable[[Trajectory], bool]]
-    variation_edits: Mapping[str, Variation]
-    camera: Camera
+    criterion: str  # the same in words
+    threshold: float  # of the progress, to either side of which a state is good or is not
+    # what an expert is shown, (episodes, observation_size), fresh; None: the state
+    observation: Callable[[Physics], Array] | None = None
+    observation_size: int | None = None  # None: as large as the state
+    reward: Callable[[Physics], Array] = no_reward  # (episodes,), fresh
+    substeps: int = adroit.SUBSTEPS  # physics steps of one action
+    time_step: float = adroit.TIME_STEP  # seconds of one action
+    actuators: tuple[str, ...] = ()  # a name per component of an action; none: the robot's
+    definitions: Mapping[str, Callable[[Trajectory], bool]] = field(default_factory=dict)
+    variation_edits: Mapping[str, Variation] = field(default_factory=dict)
+    camera: Camera = FROM_ABOVE
+    model_file: str = ""  # of the Adroit hand, for pages that simulate it in a browser
+    # the numbers of a start that a policy may be given, because no state shows them
+    context: tuple[str, ...] = ()
     thrown_out: Callable[[Trajectory], bool] | None = None  # None: nothing can be thrown out
     variation: str | None = None
 
@@ -80,10 +106,28 @@ class Task:
                 f"found {self.variation!r}"
             )
 
+    def __reduce__(self) -> Any:
+        """Travel to another process as a name, if it is one of the paper's tasks.
+
+        One of somebody's own travels with its functions, if they can be imported there.
+        """
+        from kodex.tasks import TASKS, task
+
+        own = {each.name: getattr(self, each.name) for each in fields(self)}
+        known = TASKS.get(self.name)
+        same = known is not None and all(
+            value is getattr(known, name) for name, value in own.items() if name != "variation"
+        )
+        return (task, (self.name, self.variation)) if same else (_made, (type(self), own))
+
+    def shown(self, physics: Physics) -> Array:
+        """Return what an expert is shown, (episodes, ...)."""
+        return (self.observation or self.state)(physics)
+
     @property
     def action_names(self) -> tuple[str, ...]:
-        """The joint that each component of an action drives."""
-        return self.layout.robot
+        """What each component of an action drives: the joints, unless it is said."""
+        return self.actuators or self.layout.robot
 
     @property
     def action_size(self) -> int:
@@ -91,8 +135,31 @@ class Task:
         return len(self.action_names)
 
     @property
-    def judges(self) -> dict[str, Callable[[Trajectory], bool]]:
-        """All that can be said of an episode afterwards: the definitions, and `thrown_out`."""
+    def largest_batch(self) -> None:
+        """As many episodes as memory holds can run at the same time."""
+        return
+
+    @property
+    def recordable(self) -> tuple[str, ...]:
+        """What can be recorded of every state beside it."""
+        return RECORDABLE
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """The versions of what simulates it."""
+        packages = ("mujoco", "gymnasium-robotics")
+        return {name: version(name) for name in packages if find_spec(name.replace("-", "_"))}
+
+    @property
+    def control(self) -> Control:
+        """The time step; -1 and 1 are the ends of each actuator's range."""
+        ends = (1.0,) * self.action_size
+        limits = ActionRange(tuple(-end for end in ends), ends)
+        return Control(time_step=self.time_step, action_range=limits)
+
+    @property
+    def criteria(self) -> dict[str, Callable[[Trajectory], bool]]:
+        """What is measured of an episode afterwards: success criteria, and `thrown_out`."""
         extra = {} if self.thrown_out is None else {"thrown_out": self.thrown_out}
         return {**self.definitions, **extra}
 
@@ -119,19 +186,25 @@ class Task:
         )
 
     def model(self) -> mujoco.MjModel:
-        """Return a fresh model of the task's world, before any start is placed in it."""
-        model = adroit.load(self.model_file)
+        """Return a fresh model of the task, before any start is set."""
+        model = self.load()
         if self.variation is not None:
             self.variation_edits[self.variation].edit(model)
         return model
 
     def model_of(self, start: Start) -> mujoco.MjModel:
-        """Return a fresh model in which `start` is placed, to render or to look into."""
+        """Return a fresh model in which `start` is set, to render or to look into."""
         if start.task != self.name:
-            raise InputError(f"this start is of {start.task}; {self.name} cannot place it")
+            raise InputError(f"this start is of {start.task}; {self.name} cannot begin with it")
         model = self.model()
-        self.place(ModelScene(model), np.array([start.values[name] for name in self.start_names]))
+        self.set_start(
+            ModelScene(model), np.array([start.values[name] for name in self.start_names])
+        )
         return model
+
+    def as_shown(self, observation: Array) -> Array:
+        """Return an observation as it is: an array."""
+        return observation
 
     def simulation(self, episodes: int, threads: int = 0) -> "Simulation":
         """Return `episodes` simulations that run in lockstep on `threads` (0: all cores)."""
@@ -150,3 +223,7 @@ def either_side(low: tuple[float, float], high: tuple[float, float], uniform: Ar
     return np.where(
         uniform < 0.5, between(*low, 2.0 * uniform), between(*high, 2.0 * uniform - 1.0)
     )
+
+
+def _made(kind: type[Task], settings: Mapping[str, Any]) -> Task:
+    return kind(**settings)

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from kodex.tasks import adroit, judging
+from kodex.tasks import adroit, success
 from kodex.tasks.adroit import distance, xyz
 from kodex.tasks.definition import Camera, Task, Variation, between, either_side
 from kodex.tasks.physics import Physics, Scene
@@ -36,7 +36,7 @@ def draw_out(uniform: Array) -> Array:
     return np.stack([between(-0.3, 0.0, x), far_and_near, between(0.252, 0.402, z)], axis=-1)
 
 
-def place(scene: Scene, values: Array) -> None:
+def set_start(scene: Scene, values: Array) -> None:
     """Stand the door's frame where `values` say."""
     scene.body_pos("frame")[...] = values
 
@@ -81,12 +81,12 @@ def reward(physics: Physics) -> Array:
 
 
 def succeeded(angles: Array) -> NDArray[np.bool_]:
-    """Judge as the paper does: the door is open at the last state."""
+    """Apply the paper's success criterion: the door is open at the last state."""
     return np.asarray(angles[..., -1] > OPEN_ANGLE)
 
 
 def achieved(angles: Array) -> NDArray[np.bool_]:
-    """Say at which states gymnasium and DAPG call the goal achieved."""
+    """Return at which states gymnasium and DAPG call the goal achieved."""
     return np.asarray(angles >= OPEN_ANGLE)
 
 
@@ -94,21 +94,24 @@ TASK = Task(
     name="door",
     title="Door opening",
     model_file="adroit_door.xml",
+    load=lambda: adroit.load("adroit_door.xml"),
     layout=LAYOUT,
     horizon=HORIZON,
-    observation_size=39,
     start_names=START_NAMES,
     draw={"in": draw_in, "out": draw_out},
-    place=place,
+    set_start=set_start,
     state=state,
     observation=observation,
+    observation_size=39,
     progress=progress,
     reward=reward,
     succeeded=succeeded,
+    criterion="open by more than 1.35 rad at the end",
+    threshold=OPEN_ANGLE,
     definitions={
-        "paper": judging.by_progress(succeeded),
-        "gymnasium": judging.achieved_at_the_end(judging.from_progress(achieved)),
-        "dapg": judging.achieved_often(judging.from_progress(achieved), more_than=25),
+        "paper": success.by_progress(succeeded),
+        "gymnasium": success.achieved_at_the_end(success.from_progress(achieved)),
+        "dapg": success.achieved_often(success.from_progress(achieved), more_than=25),
     },
     variation_edits={
         "heavy-object": Variation(

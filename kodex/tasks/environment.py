@@ -32,6 +32,10 @@ class TaskEnvironment(gymnasium.Env[Array, NDArray[np.floating[Any]]]):
 
     `reset` understands `options={"distribution": "in" | "out"}`, which holds from then on, and
     `options={"start": {...}}` with a value for each of `task.start_names`, or with a `Start`.
+
+    `info` also has the `start` of the episode and its `context`, by name, such as the goal's pitch
+    in Reorientation: what a goal-conditioned policy must be given. With `context`, these numbers
+    follow the state in the observation.
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": STATES_A_SECOND}  # noqa: RUF012
@@ -42,6 +46,7 @@ class TaskEnvironment(gymnasium.Env[Array, NDArray[np.floating[Any]]]):
         *,
         variation: str | None = None,
         distribution: Distribution = "in",
+        context: bool = False,
         render_mode: str | None = None,
         width: int = 480,
         height: int = 360,
@@ -51,7 +56,10 @@ class TaskEnvironment(gymnasium.Env[Array, NDArray[np.floating[Any]]]):
         if render_mode is not None:
             gl.library()  # says now, and not at the first picture, what is missing
         self.task = task_named(task, variation)
-        self.observation_space, self.action_space = spaces_of(self.task)
+        self.layout = self.task.layout  # the names of what is observed, but for a context
+        self.dt = self.task.control.time_step
+        self._shown = self.task.context if context else ()
+        self.observation_space, self.action_space = spaces_of(self.task, self._shown)
         self.render_mode = render_mode
         self._distribution = checked_distribution(distribution)
         self._size = {"width": width, "height": height}
@@ -76,7 +84,7 @@ class TaskEnvironment(gymnasium.Env[Array, NDArray[np.floating[Any]]]):
         self._simulation.reset(starts)
         self._start, self._stage = next(iter(starts)), None
         self._progress = [float(self._simulation.progress()[0])]
-        return self._simulation.state()[0], self._info()
+        return self._observation(), self._info()
 
     def step(
         self, action: NDArray[np.floating[Any]]
@@ -86,7 +94,7 @@ class TaskEnvironment(gymnasium.Env[Array, NDArray[np.floating[Any]]]):
         self._progress.append(float(self._simulation.progress()[0]))
         terminated = self._simulation.failures[0] is not None
         reward = float(self._simulation.reward()[0])
-        return self._simulation.state()[0], reward, terminated, False, self._info()
+        return self._observation(), reward, terminated, False, self._info()
 
     def render(self) -> Picture | None:
         """Return a picture of now, (height, width, 3), if the render mode asks for one."""
@@ -96,7 +104,7 @@ class TaskEnvironment(gymnasium.Env[Array, NDArray[np.floating[Any]]]):
             self._painter = Painter(self.task.model(), **self._size)
         if self._stage is None:
             self._stage = Stage(self.task.model_of(self._start), self.task.camera)
-        self._stage.place(self._simulation.qpos()[0])
+        self._stage.pose(self._simulation.qpos()[0])
         return self._painter.paint(self._stage)
 
     def close(self) -> None:
@@ -105,10 +113,23 @@ class TaskEnvironment(gymnasium.Env[Array, NDArray[np.floating[Any]]]):
             self._painter.close()
             self._painter = None
 
+    def _observation(self) -> Array:
+        assert self._start is not None  # as an episode has begun
+        given = [self._start.values[name] for name in self._shown]
+        return np.concatenate([self._simulation.state()[0], given])
+
     def _info(self) -> dict[str, Any]:
         failure = self._simulation.failures[0]
         success = failure is None and bool(self.task.succeeded(np.array(self._progress)))
-        info = {"success": success, "is_success": success, "progress": self._progress[-1]}
+        assert self._start is not None  # as an episode has begun
+        start = dict(self._start.values)
+        info = {
+            "success": success,
+            "is_success": success,
+            "progress": self._progress[-1],
+            "start": start,
+            "context": {name: start[name] for name in self.task.context},
+        }
         return info if failure is None else {**info, "failure": failure}
 
     def _next(self) -> Starts:
@@ -133,9 +154,10 @@ class TaskEnvironment(gymnasium.Env[Array, NDArray[np.floating[Any]]]):
         )
 
 
-def spaces_of(task: Task) -> tuple[Box[Any], Box[Any]]:
-    """Return the spaces of a task's states and actions."""
-    states = Box(-LARGEST_NUMBER, LARGEST_NUMBER, (task.layout.size,), np.float64)
+def spaces_of(task: Task, context: tuple[str, ...] = ()) -> tuple[Box[Any], Box[Any]]:
+    """Return the spaces of a task's states, with the `context` beside them, and of its actions."""
+    size = task.layout.size + len(context)
+    states = Box(-LARGEST_NUMBER, LARGEST_NUMBER, (size,), np.float64)
     return states, Box(-1.0, 1.0, (task.action_size,), np.float32)
 
 

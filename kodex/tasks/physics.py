@@ -4,6 +4,7 @@ Sites and bodies lag the joints by one 2 ms substep after a step, as `mj_step` l
 gymnasium environments, the paper's authors and the experts all see them so, and so do we.
 """
 
+from collections.abc import Callable
 from typing import Protocol
 
 import mujoco
@@ -82,16 +83,25 @@ class BatchScene:
 
 
 class Physics:
-    """The simulations of a batch as (episodes, ...) arrays; live, so copy what is kept."""
+    """Simulations as (episodes, ...) arrays; live, so copy what is kept.
 
-    def __init__(self, batch: Batch) -> None:
-        self.model: mujoco.MjModel = batch.model
-        self.qpos: Array = batch.bind("qpos")  # (episodes, nq)
-        self.qvel: Array = batch.bind("qvel")  # (episodes, nv)
-        self._sites: Array = batch.bind("site_xpos")
-        self._bodies: Array = batch.bind("xpos")
-        self._quaternions: Array = batch.bind("xquat")
-        self._sensors: Array = batch.bind("sensordata")
+    `field` returns an array of MjData by its name, with the episodes first: `batch.bind` for a
+    batch, `of_one` for a single simulation.
+    """
+
+    def __init__(self, model: mujoco.MjModel, field: Callable[[str], Array]) -> None:
+        self.model = model
+        self.qpos: Array = field("qpos")  # (episodes, nq)
+        self.qvel: Array = field("qvel")  # (episodes, nv)
+        self._sites = field("site_xpos")
+        self._bodies = field("xpos")
+        self._quaternions = field("xquat")
+        self._sensors = field("sensordata")
+
+    @classmethod
+    def of_one(cls, model: mujoco.MjModel, data: mujoco.MjData) -> "Physics":
+        """Return the physics of one simulation, as a batch of one."""
+        return cls(model, lambda name: getattr(data, name)[None])
 
     def site(self, name: str) -> Array:
         """Return where a site is in the world, (episodes, 3)."""

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from kodex.tasks import adroit, judging
+from kodex.tasks import adroit, success
 from kodex.tasks.adroit import distance, xyz
 from kodex.tasks.definition import Camera, Task, Variation, between
 from kodex.tasks.physics import Physics, Scene
@@ -43,7 +43,7 @@ def draw_out(uniform: Array) -> Array:
     )
 
 
-def place(scene: Scene, values: Array) -> None:
+def set_start(scene: Scene, values: Array) -> None:
     """Put the target where `values` say."""
     scene.site_pos("target")[...] = values
 
@@ -84,12 +84,12 @@ def reward(physics: Physics) -> Array:
 
 
 def achieved(distances: Array) -> NDArray[np.bool_]:
-    """Say at which states the ball is near the target."""
+    """Return at which states the ball is near the target."""
     return np.asarray(distances < NEAR)
 
 
 def succeeded(distances: Array) -> NDArray[np.bool_]:
-    """Judge as the paper does: the ball is near the target at more than 10 states."""
+    """Apply the paper's success criterion: the ball is near the target at more than 10 states."""
     return np.asarray(np.sum(achieved(distances), axis=-1) > STATES_NEAR)
 
 
@@ -97,21 +97,24 @@ TASK = Task(
     name="relocation",
     title="Object relocation",
     model_file="adroit_relocate.xml",
+    load=lambda: adroit.load("adroit_relocate.xml"),
     layout=LAYOUT,
     horizon=HORIZON,
-    observation_size=39,
     start_names=START_NAMES,
     draw={"in": draw_in, "out": draw_out},
-    place=place,
+    set_start=set_start,
     state=state,
     observation=observation,
+    observation_size=39,
     progress=progress,
     reward=reward,
     succeeded=succeeded,
+    criterion="ball within 0.1 m of its target at more than 10 states",
+    threshold=NEAR,
     definitions={
-        "paper": judging.by_progress(succeeded),
-        "gymnasium": judging.achieved_at_the_end(judging.from_progress(achieved)),
-        "dapg": judging.achieved_often(judging.from_progress(achieved), more_than=25),
+        "paper": success.by_progress(succeeded),
+        "gymnasium": success.achieved_at_the_end(success.from_progress(achieved)),
+        "dapg": success.achieved_often(success.from_progress(achieved), more_than=25),
     },
     variation_edits={
         "heavy-object": Variation(

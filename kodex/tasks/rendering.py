@@ -46,7 +46,7 @@ class Stage:
         self.camera.azimuth = camera.azimuth
         self.camera.elevation = camera.elevation
 
-    def place(self, qpos: Array) -> None:
+    def pose(self, qpos: Array) -> None:
         """Put everything where `qpos`, (nq,), says."""
         if qpos.shape != (self.model.nq,):
             raise InputError(

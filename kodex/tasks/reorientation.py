@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from kodex.tasks import adroit, judging
+from kodex.tasks import adroit, success
 from kodex.tasks.adroit import distance, xyz
 from kodex.tasks.definition import Camera, Task, Variation, between
 from kodex.tasks.physics import Physics, Scene
@@ -50,7 +50,7 @@ def draw_out(uniform: Array) -> Array:
     )
 
 
-def place(scene: Scene, values: Array) -> None:
+def set_start(scene: Scene, values: Array) -> None:
     """Turn the goal as `values` say."""
     half_pitch, half_yaw = 0.5 * values[..., 0], 0.5 * values[..., 1]
     scene.body_quat("target")[...] = np.stack(
@@ -137,29 +137,29 @@ def reward(physics: Physics) -> Array:
 
 
 def succeeded(similarities: Array) -> NDArray[np.bool_]:
-    """Judge as the paper does: pen and goal are aligned at more than 10 states."""
+    """Apply the paper's success criterion: pen and goal are aligned at more than 10 states."""
     return np.asarray(np.sum(similarities > ALIGNED, axis=-1) > STATES_ALIGNED)
 
 
 def achieved(episode: Trajectory) -> NDArray[np.bool_]:
-    """Say at which states gymnasium and DAPG call the goal achieved: well aligned, in the hand."""
+    """Return at which states gymnasium and DAPG call the goal achieved: aligned, in the hand."""
     away = distance(episode.object[:, :3], np.array(DESIRED_POSITION))
-    return np.asarray((away < 0.075) & (judging.progress_of(episode) > 0.95))
+    return np.asarray((away < 0.075) & (success.progress_of(episode) > 0.95))
 
 
 def thrown_out(episode: Trajectory) -> bool:
-    """Say whether the pen has left the hand at the end."""
+    """Return whether the pen has left the hand at the end."""
     return bool(abs(episode.object[-1, 2] - DESIRED_POSITION[2]) > THROWN_OUT_HEIGHT)
 
 
 def succeeded_in_the_hand(episode: Trajectory) -> bool:
-    """Judge as the authors' code does: aligned after more than 10 actions, and then held calmly.
+    """Apply the authors' criterion: aligned after more than 10 actions, and held still at the end.
 
-    Calmly: at the end the mean size of the pen's six velocities is below 1.
+    Still: the mean size of the pen's six velocities is below 1.
     """
-    aligned = succeeded(judging.progress_of(episode)[1:])
-    calm = np.mean(np.abs(episode.object[-1, -6:])) < 1.0
-    return bool(aligned and calm) and episode.failure is None and not thrown_out(episode)
+    aligned = succeeded(success.progress_of(episode)[1:])
+    still = np.mean(np.abs(episode.object[-1, -6:])) < 1.0
+    return bool(aligned and still) and episode.failure is None and not thrown_out(episode)
 
 
 KNUCKLES = ("ffknuckle", "mfknuckle", "rfknuckle", "lfknuckle")
@@ -168,21 +168,24 @@ TASK = Task(
     name="reorientation",
     title="In-hand reorientation",
     model_file="adroit_pen.xml",
+    load=lambda: adroit.load("adroit_pen.xml"),
     layout=LAYOUT,
     horizon=HORIZON,
-    observation_size=45,
     start_names=START_NAMES,
     draw={"in": draw_in, "out": draw_out},
-    place=place,
+    set_start=set_start,
     state=state,
     observation=observation,
+    observation_size=45,
     progress=progress,
     reward=reward,
     succeeded=succeeded,
+    criterion="pen and goal aligned above 0.9 at more than 10 states",
+    threshold=ALIGNED,
     definitions={
-        "paper": judging.by_progress(succeeded),
-        "gymnasium": judging.achieved_at_the_end(achieved),
-        "dapg": judging.achieved_often(achieved, more_than=20),
+        "paper": success.by_progress(succeeded),
+        "gymnasium": success.achieved_at_the_end(achieved),
+        "dapg": success.achieved_often(achieved, more_than=20),
         "authors": succeeded_in_the_hand,
     },
     # The paper's "pen 1.5" is a density in g/cm³, so the pen's inertia changes with its mass.
@@ -205,5 +208,6 @@ TASK = Task(
         ),
     },
     camera=Camera(lookat=(0.09, -0.15, 0.24), distance=0.56, azimuth=98.0, elevation=-35.0),
+    context=("goal_pitch",),  # two goals share one first state: tests/tasks/test_goal_frame.py
     thrown_out=thrown_out,
 )

@@ -6,7 +6,6 @@ from mujoco.batch import Batch, SimulationError
 from numpy.typing import NDArray
 
 from kodex.errors import InputError
-from kodex.tasks.adroit import SUBSTEPS
 from kodex.tasks.definition import Task
 from kodex.tasks.physics import BatchScene, Physics
 from kodex.trajectory import Array, Starts
@@ -35,16 +34,18 @@ class Simulation:
         if threads < 0:
             raise InputError(f"threads must be 0 (all cores) or more; found {threads}")
         model = task.model()
+        _check_actuators(task, model)
         self.task = task
         self.episodes = episodes
         self._batch = Batch(model, episodes, threads)
-        self._physics = Physics(self._batch)
+        self._physics = Physics(model, self._batch.bind)
         self._control = self._batch.bind("ctrl")
         low, high = model.actuator_ctrlrange.T
         self._middle = np.mean(model.actuator_ctrlrange, axis=1)
         self._half_range = 0.5 * (high - low)
         self._failures: list[str | None] = [None] * episodes
         self._alive = np.ones(episodes, dtype=bool)
+        self._context = {name: np.zeros(episodes) for name in task.context}
 
     @property
     def failures(self) -> tuple[str | None, ...]:
@@ -66,14 +67,16 @@ class Simulation:
         if not np.isfinite(starts.values).all():
             raise InputError("start values must be finite; found one that is not")
         scene = BatchScene(self._batch, which)
-        self.task.place(scene, starts.values)
+        self.task.set_start(scene, starts.values)
         scene.write()
         self._batch.reset(which)
+        for name in self.task.context:
+            self._context[name][which] = starts.columns([name])[:, 0]
         self._alive[which] = True
         for episode in which:
             self._failures[episode] = None
 
-    def step(self, actions: Array, physics_steps: int = SUBSTEPS) -> None:
+    def step(self, actions: Array, physics_steps: int | None = None) -> None:
         """Apply `actions`, (episodes, action_size) clipped to [-1, 1], for 10 ms.
 
         Fewer `physics_steps` of 2 ms let a controller act more often than once an action.
@@ -88,7 +91,7 @@ class Simulation:
         control = self._middle + np.clip(actions, -1.0, 1.0) * self._half_range
         self._control[self._alive] = control[self._alive]
         try:
-            self._batch.step(ids=self._alive, nstep=physics_steps)
+            self._batch.step(ids=self._alive, nstep=physics_steps or self.task.substeps)
         except SimulationError as error:
             for episode in error.ids:
                 self._fail(int(episode), f"MuJoCo stopped: {self._batch.error(int(episode))}")
@@ -103,7 +106,7 @@ class Simulation:
 
     def observation(self) -> Array:
         """Return what the experts are shown, (episodes, observation_size)."""
-        return self.task.observation(self._physics)
+        return self.task.shown(self._physics)
 
     def progress(self) -> Array:
         """Return how far each episode has come, (episodes,)."""
@@ -112,6 +115,14 @@ class Simulation:
     def reward(self) -> Array:
         """Return the dense rewards, (episodes,)."""
         return self.task.reward(self._physics)
+
+    def context(self) -> dict[str, Array]:
+        """Return what a policy may be given because no state shows it, (episodes,) each."""
+        return {name: values.copy() for name, values in self._context.items()}
+
+    def signal(self, name: str) -> Array:
+        """Return the `observations`, `qpos` or `qvel`, (episodes, ...)."""
+        return {"observations": self.observation, "qpos": self.qpos, "qvel": self.qvel}[name]()
 
     def qpos(self) -> Array:
         """Return MuJoCo's positions, (episodes, nq)."""
@@ -141,3 +152,18 @@ class Simulation:
     def _fail(self, episode: int, reason: str) -> None:
         self._alive[episode] = False
         self._failures[episode] = reason
+
+
+def _check_actuators(task: Task, model: mujoco.MjModel) -> None:
+    """Refuse a model whose actuators are not those of the task, or have no range."""
+    if model.nu != task.action_size:
+        raise InputError(
+            f"{task.name} names {task.action_size} actuators; its model has {model.nu}"
+        )
+    low, high = model.actuator_ctrlrange.T
+    unlimited = [model.actuator(index).name for index in np.flatnonzero(~(low < high))]
+    if unlimited:
+        raise InputError(
+            f"every actuator of {task.name} needs a ctrlrange, as an action is -1 to 1 of it; "
+            f"without one: {', '.join(unlimited)}"
+        )

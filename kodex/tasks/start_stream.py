@@ -1,4 +1,4 @@
-"""Starts one after another, as an environment needs them that nobody told how often it will begin.
+"""Starts one after another, for an environment that will be reset an unknown number of times.
 
 A draw's first starts are the same whatever its size, so a stream draws ahead, twice as far each
 time: n starts cost a few times n, and not n².

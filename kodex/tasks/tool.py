@@ -3,13 +3,13 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from kodex.tasks import adroit, judging
+from kodex.tasks import adroit, success
 from kodex.tasks.adroit import distance, xyz
 from kodex.tasks.definition import Camera, Task, Variation, between, either_side
 from kodex.tasks.physics import Physics, Scene
 from kodex.trajectory import Array, StateLayout
 
-HORIZON = 100  # states: 1 s. The authors' code judges at state 31; the paper says 100.
+HORIZON = 100  # states: 1 s. The authors' code evaluates at state 31; the paper says 100.
 NAILED_DISTANCE = 0.01  # m
 
 LAYOUT = StateLayout(
@@ -36,7 +36,7 @@ def draw_out(uniform: Array) -> Array:
     return either_side((0.05, 0.1), (0.25, 0.3), uniform)
 
 
-def place(scene: Scene, values: Array) -> None:
+def set_start(scene: Scene, values: Array) -> None:
     """Hang the board as high as `values` say."""
     scene.body_pos("nail_board")[..., 2] = values[..., 0]
 
@@ -110,12 +110,12 @@ def reward(physics: Physics) -> Array:
 
 
 def achieved(distances: Array) -> NDArray[np.bool_]:
-    """Say at which states the nail is in."""
+    """Return at which states the nail is in."""
     return np.asarray(distances < NAILED_DISTANCE)
 
 
 def succeeded(distances: Array) -> NDArray[np.bool_]:
-    """Judge as the paper does: the nail is in at the last state."""
+    """Apply the paper's success criterion: the nail is in at the last state."""
     return achieved(distances[..., -1])
 
 
@@ -123,21 +123,24 @@ TASK = Task(
     name="tool",
     title="Tool use",
     model_file="adroit_hammer.xml",
+    load=lambda: adroit.load("adroit_hammer.xml"),
     layout=LAYOUT,
     horizon=HORIZON,
-    observation_size=46,
     start_names=START_NAMES,
     draw={"in": draw_in, "out": draw_out},
-    place=place,
+    set_start=set_start,
     state=state,
     observation=observation,
+    observation_size=46,
     progress=progress,
     reward=reward,
     succeeded=succeeded,
+    criterion="nail within 0.01 m of its goal at the end",
+    threshold=NAILED_DISTANCE,
     definitions={
-        "paper": judging.by_progress(succeeded),
-        "gymnasium": judging.achieved_at_the_end(judging.from_progress(achieved)),
-        "dapg": judging.achieved_often(judging.from_progress(achieved), more_than=25),
+        "paper": success.by_progress(succeeded),
+        "gymnasium": success.achieved_at_the_end(success.from_progress(achieved)),
+        "dapg": success.achieved_often(success.from_progress(achieved), more_than=25),
     },
     variation_edits={
         "heavy-object": Variation(

@@ -1,5 +1,7 @@
 """Many episodes of a task as one Gymnasium vector environment, stepped on all cores at once."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,11 +21,12 @@ Flags = NDArray[np.bool_]
 class TaskVectorEnvironment(VectorEnv[Array, NDArray[np.floating[Any]], NDArray[Any]]):
     """`num_envs` episodes in lockstep, as `gymnasium.make_vec("kodex/Door-v0", num_envs=64)`.
 
-    Everything means what it means in `TaskEnvironment`, with one row an episode. Autoreset is
+    Everything means what it means in `TaskEnvironment`, with one row per episode. Autoreset is
     Gymnasium's NEXT_STEP: the step after an episode ended ignores its action, gives reward 0 and
     the first state of the next one. After `reset(seed=7)` the episodes take the starts that seed 7
     draws: first one each, then the next whenever one begins. `options={"starts": task.starts(...)}`
-    chooses the first ones. There are no pictures here: a single environment has them.
+    chooses the first ones, and `reset(seed=[7, 8, 9])` takes the first start of each seed. There
+    are no pictures here: a single environment has them.
     """
 
     metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP, "render_modes": []}  # noqa: RUF012
@@ -35,6 +38,7 @@ class TaskVectorEnvironment(VectorEnv[Array, NDArray[np.floating[Any]], NDArray[
         *,
         variation: str | None = None,
         distribution: Distribution = "in",
+        context: bool = False,
         max_episode_steps: int | None = None,
         threads: int = 0,
         render_mode: str | None = None,
@@ -43,7 +47,10 @@ class TaskVectorEnvironment(VectorEnv[Array, NDArray[np.floating[Any]], NDArray[
             raise InputError("a vector environment of kodex has no pictures: leave out render_mode")
         self.task = task_named(task, variation)
         self.num_envs = num_envs
-        self.single_observation_space, self.single_action_space = spaces_of(self.task)
+        self._shown = self.task.context if context else ()
+        spaces = spaces_of(self.task, self._shown)
+        self.single_observation_space, self.single_action_space = spaces
+        self._context = np.zeros((num_envs, len(self._shown)))
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._distribution = checked_distribution(distribution)
@@ -51,22 +58,32 @@ class TaskVectorEnvironment(VectorEnv[Array, NDArray[np.floating[Any]], NDArray[
         self._simulation = self.task.simulation(num_envs, threads)
         self._progress = np.zeros((num_envs, self._limit + 1))
         self._steps = np.zeros(num_envs, dtype=np.int64)  # actions taken in each episode
+        self._starts = np.zeros((num_envs, len(self.task.start_names)))
         self._ended: Flags = np.zeros(num_envs, dtype=bool)
         self._stream: StartStream | None = None
 
     def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+        self,
+        *,
+        seed: int | Sequence[int] | None = None,
+        options: dict[str, Any] | None = None,
     ) -> tuple[Array, dict[str, Any]]:
         """Begin all episodes, and return their first states and infos."""
-        super().reset(seed=seed)
+        several = None if seed is None or isinstance(seed, int) else list(seed)
+        first = several[0] if several else seed
+        assert first is None or isinstance(first, int)
+        super().reset(seed=first)
         options = checked_options(options, ("distribution", "starts"))
         if "distribution" in options:
             self._distribution = checked_distribution(options["distribution"])
-        if seed is not None:
-            self._stream = StartStream(self.task, seed)
-        starts = options["starts"] if "starts" in options else self._next(self.num_envs)
+        if first is not None:
+            self._stream = StartStream(self.task, first)
+        if several is not None:
+            starts = self._first_of_each(several)
+        else:
+            starts = options["starts"] if "starts" in options else self._next(self.num_envs)
         self._begin(np.arange(self.num_envs), starts)
-        return self._simulation.state(), self._info()
+        return self._observation(), self._info()
 
     def step(
         self, actions: NDArray[np.floating[Any]]
@@ -83,18 +100,37 @@ class TaskVectorEnvironment(VectorEnv[Array, NDArray[np.floating[Any]], NDArray[
         terminated = ~self._simulation.alive
         truncated = self._steps >= self._limit
         self._ended = terminated | truncated
-        return self._simulation.state(), rewards, terminated, truncated, self._info()
+        return self._observation(), rewards, terminated, truncated, self._info()
 
     def _begin(self, which: NDArray[np.int64], starts: Starts) -> None:
         self._simulation.reset(starts, which)
+        self._starts[which] = starts.values
+        self._context[which] = starts.columns(self._shown)
         self._steps[which] = 0
         self._ended[which] = False
         self._progress[which, 0] = self._simulation.progress()[which]
+
+    def _first_of_each(self, seeds: Sequence[int]) -> Starts:
+        """Return the first start of each of `seeds`, as single environments would begin."""
+        draws = [self.task.starts(self._distribution, count=1, seed=seed) for seed in seeds]
+        return replace(
+            draws[0],
+            values=np.concatenate([draw.values for draw in draws]),
+            indices=np.concatenate([draw.indices for draw in draws]),
+        )
 
     def _next(self, count: int) -> Starts:
         if self._stream is None:
             self._stream = StartStream(self.task, int(self.np_random.integers(2**31)))
         return self._stream.take(count, self._distribution)
+
+    def _observation(self) -> Array:
+        return np.hstack([self._simulation.state(), self._context])
+
+    def _masked(self, values: Mapping[str, Array]) -> dict[str, NDArray[Any]]:
+        """Return `values` by name as Gymnasium has them: each beside who has it, which is all."""
+        everybody = np.ones(self.num_envs, dtype=bool)
+        return {**values, **{f"_{name}": everybody for name in values}}
 
     def _info(self) -> dict[str, Any]:
         success = np.zeros(self.num_envs, dtype=bool)
@@ -103,7 +139,14 @@ class TaskVectorEnvironment(VectorEnv[Array, NDArray[np.floating[Any]], NDArray[
             success[which] = self.task.succeeded(self._progress[which, : steps + 1])
         success &= self._simulation.alive
         progress = self._progress[np.arange(self.num_envs), self._steps]
-        info = {"success": success, "is_success": success.copy(), "progress": progress}
+        start = dict(zip(self.task.start_names, self._starts.T.copy(), strict=True))
+        info: dict[str, Any] = {
+            "success": success,
+            "is_success": success.copy(),
+            "progress": progress,
+            "start": self._masked(start),
+            "context": self._masked(self._simulation.context()),
+        }
         masks = {f"_{name}": np.ones(self.num_envs, dtype=bool) for name in info}
         failed = ~self._simulation.alive
         if failed.any():

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from kodex.baselines.dmp import Dmp, trajectories
 from kodex.errors import InputError
 
-LONG = Dmp(bumps=8, period=0.01).responses(steps=1500)
+LONG = Dmp(basis_functions=8, period=0.01).responses(steps=1500)
 VELOCITY = np.array([0.01, -0.4])
 
 
@@ -21,9 +21,9 @@ def stepped(dmp, first, goals, weights, steps, velocity=VELOCITY):
     return np.stack(states, axis=1)
 
 
-def drawn(seed, bumps):
+def drawn(seed, count):
     draw = np.random.default_rng(seed)
-    return draw.normal(size=(3, 2)), draw.normal(size=(3, 2)), draw.normal(size=(3, bumps, 2)) * 50
+    return draw.normal(size=(3, 2)), draw.normal(size=(3, 2)), draw.normal(size=(3, count, 2)) * 50
 
 
 def critically_damped(times, first, goal, velocity, stiffness):
@@ -35,7 +35,7 @@ def critically_damped(times, first, goal, velocity, stiffness):
 def test_without_force_it_is_the_critically_damped_spring_to_first_order():
     worst = []
     for period in (2e-3, 1e-3, 5e-4):
-        dmp = Dmp(bumps=5, period=period)
+        dmp = Dmp(basis_functions=5, period=period)
         steps = round(0.6 / period) + 1
         first, goal = np.array([[1.0]]), np.array([[-0.5]])
         responses, still = dmp.responses(steps), np.zeros((1, 5, 1))
@@ -49,10 +49,10 @@ def test_without_force_it_is_the_critically_damped_spring_to_first_order():
 
 
 @settings(deadline=None, max_examples=20)
-@given(seed=st.integers(0, 1000), bumps=st.integers(1, 12), steps=st.integers(1, 40))
-def test_all_steps_at_once_equal_one_after_another(seed, bumps, steps):
-    dmp = Dmp(bumps=bumps, period=0.02)
-    first, goals, weights = drawn(seed, bumps)
+@given(seed=st.integers(0, 1000), count=st.integers(1, 12), steps=st.integers(1, 40))
+def test_all_steps_at_once_equal_one_after_another(seed, count, steps):
+    dmp = Dmp(basis_functions=count, period=0.02)
+    first, goals, weights = drawn(seed, count)
     at_once = trajectories(dmp.responses(steps), first, goals, weights, VELOCITY)
     np.testing.assert_allclose(
         at_once, stepped(dmp, first, goals, weights, steps), rtol=1e-9, atol=1e-9
@@ -68,18 +68,18 @@ def test_the_goal_is_reached_whatever_the_weights(seed):
 
 
 def test_the_force_scales_with_the_distance_to_the_goal():
-    dmp = Dmp(bumps=4)
+    dmp = Dmp(basis_functions=4)
     first, goals, weights = drawn(0, 4)
     small = stepped(dmp, first, goals, weights, 50, 0.0) - first[:, None]
     large = stepped(dmp, first, first + 3.0 * (goals - first), weights, 50, 0.0) - first[:, None]
     np.testing.assert_allclose(large, 3.0 * small, atol=1e-9)
 
 
-def test_the_bumps_share_the_phase():
-    phases = Dmp(bumps=6).phases(100)
-    np.testing.assert_allclose(Dmp(bumps=6).basis(phases).sum(axis=1), phases)
+def test_the_basis_functions_share_the_phase():
+    phases = Dmp(basis_functions=6).phases(100)
+    np.testing.assert_allclose(Dmp(basis_functions=6).basis(phases).sum(axis=1), phases)
 
 
 def test_steps_too_long_for_the_spring_are_refused():
     with pytest.raises(InputError, match="period · stiffness < 2"):
-        Dmp(bumps=5, period=0.1)
+        Dmp(basis_functions=5, period=0.1)

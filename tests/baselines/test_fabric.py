@@ -44,8 +44,10 @@ def fabric_of(parameters, massive, triangle):
                 biases=(*network.biases[:-1], first[1]),
             )
         )
-    networks = {name: Mlp.of(parameters, name, "smooth") for name in ("geometry", "potential")}
-    return Fabric(**networks, damping=Mlp.of(parameters, "damping", "smooth"), metric=metric)
+    geometry, potential, damping = (
+        Mlp.of(parameters, name, "smooth") for name in ("geometry", "potential", "damping")
+    )
+    return Fabric(geometry, potential_root=potential, damping_root=damping, metric=metric)
 
 
 def fabric(seed, massive):
@@ -79,7 +81,7 @@ def test_energisation_keeps_the_energy(massive, seed):
 @given(seed=SEEDS)
 def test_energisation_stays_on_the_roads_of_the_geometry(massive, seed):
     each, (q, v, context) = fabric(seed, massive), drawn(seed)
-    corrected = each.energised(q, v, context) + each.bend(q, v, context)
+    corrected = each.energised(q, v, context) + each.curvature(q, v, context)
     # What it changes is along the velocity: the speed on the road and not the road.
     along = (corrected * v).sum(-1, keepdims=True) / (v * v).sum(-1, keepdims=True) * v
     np.testing.assert_allclose(corrected, along, atol=1e-9)
@@ -98,9 +100,9 @@ def test_a_road_is_the_same_at_every_speed(massive, seed, speed):
 @given(seed=SEEDS)
 def test_the_potentials_gradient_is_a_gradient(seed):
     each, (q, direction, context) = fabric(seed, None), drawn(seed)
-    quotient = rate(lambda q, v: each.height(q, context), q, direction, 0.0)
-    np.testing.assert_allclose((each.pull(q, context) * direction).sum(-1), quotient, atol=1e-7)
-    assert (each.height(q, context) >= 0.0).all()
+    quotient = rate(lambda q, v: each.potential(q, context), q, direction, 0.0)
+    np.testing.assert_allclose((each.gradient(q, context) * direction).sum(-1), quotient, atol=1e-7)
+    assert (each.potential(q, context) >= 0.0).all()
 
 
 @with_and_without_metric
@@ -110,28 +112,28 @@ def test_damping_never_adds_energy_and_all_that_is_lost_is_damping(massive, seed
     each, (q, v, context) = fabric(seed, massive), drawn(seed)
 
     def total(q, v):
-        return each.energy(q, v, context) + each.height(q, context)
+        return each.energy(q, v, context) + each.potential(q, context)
 
     lost = -rate(total, q, v, each.acceleration(q, v, context))
-    expected = each.brake(q, v, context)[:, 0] * (v * v).sum(-1)
+    expected = each.damping(q, v, context)[:, 0] * (v * v).sum(-1)
     assert (expected >= 0.0).all()
     np.testing.assert_allclose(lost, expected, atol=1e-6)
 
 
-def strides(each, q, v, context, period, count=1):
+def steps(each, q, v, context, period, count=1):
     energy = 2 * each.energy(q, v, context)[:, None]
     for _ in range(count):
-        q, v, energy = each.stride(q, v, energy, context, period)
+        q, v, energy = each.step(q, v, energy, context, period)
     return q, v, energy
 
 
 @with_and_without_metric
 @some
 @given(seed=SEEDS)
-def test_small_strides_follow_the_acceleration(massive, seed):
+def test_small_steps_follow_the_acceleration(massive, seed):
     each, (q, v, context), small, count = fabric(seed, massive), drawn(seed), 1e-5, 100
     # Many, because the first one does not yet see that the mass changes.
-    _, later, _ = strides(each, q, v, context, small, count)
+    _, later, _ = steps(each, q, v, context, small, count)
     np.testing.assert_allclose(
         (later - v) / (count * small), each.acceleration(q, v, context), rtol=0.02, atol=0.02
     )
@@ -140,23 +142,23 @@ def test_small_strides_follow_the_acceleration(massive, seed):
 @with_and_without_metric
 @some
 @given(seed=SEEDS, period=st.floats(0.01, 100.0))
-def test_long_strides_keep_the_energy_where_nothing_pulls_or_brakes(massive, seed, period):
+def test_long_steps_keep_the_energy_without_potential_and_damping(massive, seed, period):
     parameters, (q, v, context) = parameters_of(seed), drawn(seed)
     for name in ("potential", "damping"):
         for part in ("weight 2", "bias 2"):
             parameters[f"{name}.{part}"] = np.zeros_like(parameters[f"{name}.{part}"])
     each = fabric_of(parameters, massive, np.tri(JOINTS))
-    *_, energy = strides(each, q, v, context, period, count=3)
+    *_, energy = steps(each, q, v, context, period, count=3)
     np.testing.assert_allclose(energy[:, 0], 2 * each.energy(q, v, context), rtol=0.05)
 
 
 @with_and_without_metric
 @some
 @given(seed=SEEDS)
-def test_strides_of_any_length_stay_finite(massive, seed):
+def test_steps_of_any_length_stay_finite(massive, seed):
     each, (q, v, context) = fabric(seed, massive), drawn(seed)
     with np.errstate(all="raise", under="ignore"):
-        q, v, energy = strides(each, q, 100.0 * v, context, 1.0, count=200)
+        q, v, energy = steps(each, q, 100.0 * v, context, 1.0, count=200)
     assert np.isfinite(q).all()
     assert np.isfinite(energy).all()
 

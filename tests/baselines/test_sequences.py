@@ -4,15 +4,16 @@ import numpy as np
 import pytest
 from toy_motions import MOTIONS, STEPS, demonstrations
 
-from kodex.baselines.learning import prepared
-from kodex.baselines.sequences import Sequences, mean_square
+from kodex.baselines import NnLearner
+from kodex.baselines.learning import prepare
+from kodex.baselines.sequences import Sequences, masked_mean
 
 UNEVEN = demonstrations(MOTIONS["rotation"], 6, lengths=(STEPS, 5, 2))
 
 
-def test_a_short_demonstration_is_marked_where_it_is_there():
+def test_a_short_demonstration_is_masked_after_its_end():
     sequences = Sequences.of(UNEVEN)
-    assert sequences.there.sum(axis=1).tolist() == [STEPS, 5, 2] * 2
+    assert sequences.mask.sum(axis=1).tolist() == [STEPS, 5, 2] * 2
     np.testing.assert_array_equal(
         sequences.samples(), np.concatenate([each.states for each in UNEVEN])
     )
@@ -22,14 +23,14 @@ def test_a_short_demonstration_is_marked_where_it_is_there():
 
 def test_an_error_after_the_end_does_not_count():
     sequences = Sequences.of(UNEVEN)
-    missed = np.where(sequences.there[..., None] > 0, 2.0, 1e9) * np.ones(3)
-    assert mean_square(missed, sequences.there) == 4.0
+    error = np.where(sequences.mask[..., None] > 0, 2.0, 1e9) * np.ones(3)
+    assert masked_mean(error, sequences.mask) == 2.0
 
 
 @pytest.mark.parametrize("length", [2, 4])
 def test_pieces_hold_every_transition_as_often_as_it_is_seen(length):
     pieces = Sequences.of(UNEVEN).cut(length)
-    real = pieces["there"][:, 1] > 0
+    real = pieces["mask"][:, 1] > 0
     assert real.all()
     assert pieces["states"].shape[1:] == (length, 3)
     if length == 2:
@@ -46,9 +47,9 @@ def test_pieces_in_motion_leave_no_transition_out_and_know_how_fast_they_begin(s
     pieces = sequences.cut_in_motion(steps)
     seen = {
         (*states[k], *states[k + 1])
-        for states, there in zip(pieces["states"], pieces["there"], strict=True)
-        for k in range(len(there) - 1)
-        if there[k + 1]
+        for states, mask in zip(pieces["states"], pieces["mask"], strict=True)
+        for k in range(len(mask) - 1)
+        if mask[k + 1]
     }
     shown = [pair for each in UNEVEN for pair in zip(each.states, each.states[1:], strict=False)]
     assert seen == {(*before, *after) for before, after in shown}
@@ -56,9 +57,9 @@ def test_pieces_in_motion_leave_no_transition_out_and_know_how_fast_they_begin(s
     joints = len(sequences.layout.robot)
     pairs = {(*pair[0][:joints].round(9), *pair[1][:joints].round(9)) for pair in shown}
     firsts = {tuple(each.states[0]) for each in UNEVEN}
-    for place, begins in enumerate(pieces["begins"][:, 0]):
-        now, change = pieces["states"][place, 0, :joints], pieces["change"][place]
-        assert tuple(pieces["first"][place]) in firsts
+    for index, begins in enumerate(pieces["begins"][:, 0]):
+        now, change = pieces["states"][index, 0, :joints], pieces["change"][index]
+        assert tuple(pieces["first"][index]) in firsts
         if begins:
             assert not change.any()
         else:  # the state before it is a demonstrated one
@@ -68,7 +69,7 @@ def test_pieces_in_motion_leave_no_transition_out_and_know_how_fast_they_begin(s
 def test_standard_units_come_from_what_is_learned_alone():
     many = demonstrations(MOTIONS["rotation"], 20)
     far = demonstrations(1.3 * MOTIONS["rotation"], 5)
-    data = prepared(many, far, held_out=0.2, seed=0, standardise=True)
-    np.testing.assert_allclose(data.learn.samples().mean(axis=0), 0.0, atol=1e-12)
-    np.testing.assert_allclose(data.learn.samples().std(axis=0), 1.0)
-    assert np.abs(data.judge.samples()[:, :2]).max() > 5.0
+    data = prepare(NnLearner(standardise=True), many, far)
+    np.testing.assert_allclose(data.training.samples().mean(axis=0), 0.0, atol=1e-12)
+    np.testing.assert_allclose(data.training.samples().std(axis=0), 1.0)
+    assert np.abs(data.validation.samples()[:, :2]).max() > 5.0

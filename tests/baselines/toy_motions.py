@@ -46,7 +46,7 @@ def demonstrations(matrix, count, seed=0, lengths=(STEPS,)):
     return [
         Trajectory(LAYOUT, states[:length], actions=action(states[: length - 1]))
         for states, length in (
-            (states, lengths[place % len(lengths)])
-            for place, states in enumerate(states_of(matrix, firsts(count, seed)))
+            (states, lengths[index % len(lengths)])
+            for index, states in enumerate(states_of(matrix, firsts(count, seed)))
         )
     ]

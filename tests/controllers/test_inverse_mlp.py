@@ -11,6 +11,7 @@ import pytest
 from kodex.controllers import InverseMlpController, InverseMlpLearner
 from kodex.controllers.transitions import Transitions
 from kodex.errors import InputError
+from kodex.networks.mlp import Mlp
 from tests.controllers.known_servos import affine_action, demonstrations
 
 QUICK = {"iterations": 60, "learning_rate": 2e-2, "batch_size": 64, "show_progress": False}
@@ -32,7 +33,12 @@ def test_hidden_layers_are_multiples_of_the_joints():
     controller = InverseMlpLearner(iterations=1, show_progress=False).fit(
         demonstrations(affine_action)
     )
-    assert [weights.shape for weights in controller.weights] == [(6, 12), (12, 12), (12, 6), (6, 3)]
+    assert [weights.shape for weights in controller.network.weights] == [
+        (6, 12),
+        (12, 12),
+        (12, 6),
+        (6, 3),
+    ]
 
 
 @pytest.mark.parametrize("standardise", [False, True])
@@ -43,19 +49,29 @@ def test_training_learns_the_law(standardise):
     assert error(controller) < 0.05
 
 
+def test_without_anything_held_out_every_demonstration_is_learned_from():
+    some = demonstrations(affine_action)
+    everything = InverseMlpLearner(**QUICK, held_out=0.0).fit(some)
+    assert error(everything) < 0.05
+    with_doubt = InverseMlpLearner(**QUICK, held_out=0.0).fit(some[:-1])
+    first, second = (each.network.weights[0] for each in (everything, with_doubt))
+    assert np.abs(first - second).max() > 0.0  # the last one counts
+
+
 def test_numpy_acts_as_torch_does():
     torch = pytest.importorskip("torch")
     generator = np.random.default_rng(0)
     sizes = (60, 120, 120, 60, 30)
-    controller = InverseMlpController(
+    mlp = Mlp(
         weights=tuple(
             (generator.normal(size=pair) / np.sqrt(pair[0])).astype(np.float32)
             for pair in pairwise(sizes)
         ),
         biases=tuple(generator.normal(size=size).astype(np.float32) for size in sizes[1:]),
     )
+    controller = InverseMlpController(mlp)
     layers = []
-    for weights, bias in zip(controller.weights, controller.biases, strict=True):
+    for weights, bias in zip(mlp.weights, mlp.biases, strict=True):
         linear = torch.nn.Linear(*weights.shape)
         linear.weight.data, linear.bias.data = (
             torch.from_numpy(weights.T.copy()),
@@ -73,9 +89,9 @@ def test_the_best_validation_checkpoint_is_kept():
     demos = demonstrations(affine_action)
     # With a rate this high training wanders, and the last iteration is seldom the best.
     wild = {**QUICK, "learning_rate": 0.3}
-    judged = demonstrations(affine_action, seed=2)
+    validation = demonstrations(affine_action, seed=2)
     by_length = [
-        error(InverseMlpLearner(**{**wild, "iterations": count}).fit(demos, judged), seed=2)
+        error(InverseMlpLearner(**{**wild, "iterations": count}).fit(demos, validation), seed=2)
         for count in (1, 4, 16)
     ]
     assert by_length == sorted(by_length, reverse=True)
@@ -87,7 +103,7 @@ def test_another_seed_gives_another_network():
         InverseMlpLearner(iterations=1, seed=seed, show_progress=False).fit(demos)
         for seed in (0, 1)
     ]
-    assert not np.array_equal(networks[0].weights[0], networks[1].weights[0])
+    assert not np.array_equal(networks[0].network.weights[0], networks[1].network.weights[0])
 
 
 def test_training_leaves_torchs_own_randomness_and_threads_alone():
@@ -124,4 +140,4 @@ def test_without_torch_the_way_to_get_it_is_named():
         check=True,
         cwd=Path(__file__).parents[2],
     )
-    assert "pip install 'kodex[train]'" in answer.stdout
+    assert "pip install -e '.[train]'" in answer.stdout

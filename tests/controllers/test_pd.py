@@ -80,12 +80,12 @@ def test_a_simulation_that_diverges_counts_as_bad_and_not_as_good():
 def test_what_does_not_fit_together_is_refused():
     with pytest.raises(InputError, match="negative bias"):
         replace(SERVOS, bias=-SERVOS.bias)
-    with pytest.raises(InputError, match="one number a joint"):
+    with pytest.raises(InputError, match="one number per joint"):
         replace(SERVOS, gain=np.ones(2))
     two = Servos(*(part[:2] for part in vars(SERVOS).values()))
     with pytest.raises(InputError, match="have 3 joints; the servos are of 2"):
         PdControllerLearner(two).fit(demonstrations(None))
-    with pytest.raises(InputError, match="one error a joint"):
+    with pytest.raises(InputError, match="one error per joint"):
         PdControllerLearner(SERVOS, simulate=lambda controller, demos: np.zeros(1)).fit(
             demonstrations(None)
         )

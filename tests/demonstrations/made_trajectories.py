@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from kodex.demonstrations import TrajectorySet
-from kodex.trajectory import Start, StateLayout, Trajectory
+from kodex.trajectory import ActionRange, Start, StateLayout, Trajectory
 
 LAYOUT = StateLayout(robot=("thumb", "wrist"), object=("hinge",))
 
@@ -39,6 +39,10 @@ def full_trajectory(index=0, steps=5):
         failure=None if index % 2 else "the simulation diverged at step 5",
         signals={"qpos": draw.normal(size=(steps, 4)), "contact": draw.normal(size=steps - 1)},
         provenance={"policy": "expert", "note": "β, 50 %\n"},
+        context={"goal": 0.25 * index},
+        time_step=0.01,
+        action_range=ActionRange((-1.0, -np.inf), (1.0, np.inf)),
+        units={"thumb": "rad"},
     )
 
 
@@ -60,6 +64,10 @@ def content(each):
         "succeeded": each.succeeded,
         "failure": each.failure,
         "provenance": dict(each.provenance),
+        "context": dict(each.context),
+        "time_step": each.time_step,
+        "action_range": each.action_range,
+        "units": dict(each.units),
     }
 
 
@@ -99,4 +107,7 @@ def any_trajectory(draw, layout=LAYOUT):
         failure=draw(st.none() | WORDS),
         signals={name: array(steps - draw(st.integers(0, 1)), 2) for name in names},
         provenance=draw(st.dictionaries(WORDS, WORDS, max_size=2)),
+        context=draw(st.dictionaries(WORDS, FINITE, max_size=2)),
+        time_step=draw(st.none() | st.floats(1e-6, 1e3)),
+        units=draw(st.dictionaries(WORDS, WORDS, max_size=2)),
     )

@@ -16,11 +16,11 @@ def held(count, share, seed=0, purpose="controller"):
 @settings(deadline=None, max_examples=30)
 @given(count=st.integers(2, 30), share=st.floats(0.01, 0.99), seed=st.integers(0, 99))
 def test_every_demonstration_is_on_one_side_in_order_and_neither_side_is_empty(count, share, seed):
-    learned_from, judged_by = held(count, share, seed)
-    assert sorted(learned_from + judged_by) == list(range(count))
-    assert learned_from == sorted(learned_from) != []
-    assert judged_by == sorted(judged_by) != []
-    assert abs(len(judged_by) - share * count) <= 1.0
+    trained_on, validated_on = held(count, share, seed)
+    assert sorted(trained_on + validated_on) == list(range(count))
+    assert trained_on == sorted(trained_on) != []
+    assert validated_on == sorted(validated_on) != []
+    assert abs(len(validated_on) - share * count) <= 1.0
 
 
 def test_a_draw_is_named_by_its_seed_and_its_purpose():

@@ -22,7 +22,7 @@ from made_trajectories import (
 import kodex
 from kodex.demonstrations import TrajectorySet, Writer, read, read_header, stream, write
 from kodex.errors import InputError
-from kodex.trajectory import StateLayout
+from kodex.trajectory import Start, StateLayout
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +56,19 @@ def test_state_only_partial_and_unequal_episodes_share_a_file(tmp_path):
     mixed = TrajectorySet([trajectory(1, steps=1), full_trajectory(1), trajectory(2, steps=9)])
     back = read(write(tmp_path / "mixed.h5", mixed))
     assert list(map(content, back)) == list(map(content, mixed))
+
+
+def test_files_of_the_first_version_are_read_without_what_they_do_not_say(file):
+    with h5py.File(file, "r+") as opened:
+        opened.attrs["version"] = 1
+        for group in opened["episodes"].values():
+            about = json.loads(group.attrs["about"])
+            for field in ("context", "time_step", "action_range", "units"):
+                del about[field]
+            group.attrs["about"] = np.bytes_(json.dumps(about))
+    plain = {"context": {}, "time_step": None, "action_range": None, "units": {}}
+    for number, back in enumerate(read(file)):
+        assert content(back) == content(full_trajectory(number)) | plain
 
 
 def test_the_header_says_where_the_file_comes_from(tmp_path):
@@ -100,7 +113,7 @@ def test_streaming_writes_and_reads_what_the_set_does(tmp_path, file):
 def test_a_stream_reads_an_episode_only_when_it_is_asked_for(file):
     with h5py.File(file, "r+") as opened:
         opened["episodes/000002/states"][0, 0] = np.nan
-    episodes = stream(file)
+    episodes = iter(stream(file))
     assert content(next(episodes)) == content(full_trajectory(0))
     next(episodes)
     with pytest.raises(InputError, match="episode 2"):
@@ -210,10 +223,10 @@ def test_a_file_cut_off_anywhere_is_refused(folder, whole, data):
 @given(data=st.data())
 @settings(deadline=None, max_examples=60)
 def test_a_changed_byte_is_refused_or_harmless(folder, whole, data):
-    place = data.draw(st.integers(0, len(whole) - 1))
+    offset = data.draw(st.integers(0, len(whole) - 1))
     change = data.draw(st.integers(1, 255))
     path = folder / "changed.h5"
-    path.write_bytes(whole[:place] + bytes([whole[place] ^ change]) + whole[place + 1 :])
+    path.write_bytes(whole[:offset] + bytes([whole[offset] ^ change]) + whole[offset + 1 :])
     try:
         back = list(map(content, read(path)))
     except InputError:
@@ -238,32 +251,32 @@ def test_files_that_are_none_are_refused(tmp_path):
         assert str(tmp_path / name) in str(refusal.value)
 
 
-def delete(place):
+def delete(path):
     def change(opened):
-        del opened[place]
+        del opened[path]
 
     return change
 
 
-def set_value(place, value):
+def set_value(path, value):
     def change(opened):
-        dataset = opened[place]
+        dataset = opened[path]
         dataset[(0,) * dataset.ndim] = value
 
     return change
 
 
-def replace_by(place, values):
+def replace_by(path, values):
     def change(opened):
-        del opened[place]
-        opened[place] = values
+        del opened[path]
+        opened[path] = values
 
     return change
 
 
-def set_attribute(place, name, value):
+def set_attribute(path, name, value):
     def change(opened):
-        opened[place].attrs[name] = value
+        opened[path].attrs[name] = value
 
     return change
 
@@ -294,13 +307,33 @@ EPISODE_DAMAGE = {
         "states must be an array of float64",
     ),
     "words": (replace_by(f"{EPISODE}/states", "words"), "states must be an array of float64"),
-    "no group": (replace_by(EPISODE, 1.0), "damaged"),
-    "signals": (replace_by(f"{EPISODE}/signals", 1.0), "signals are not a group"),
+    "no group": (replace_by(EPISODE, 1.0), "must be a group"),
+    "signals": (replace_by(f"{EPISODE}/signals", 1.0), "signals must be a group"),
     "about": (set_attribute(EPISODE, "about", b"{"), "about is missing or damaged"),
     "about list": (set_attribute(EPISODE, "about", b"[]"), "about does not describe"),
     "succeeded": (edit_about(succeeded="yes"), "succeeded must be true, false or null"),
     "failure": (edit_about(failure=3), "failure must be a text"),
     "start": (edit_about(start={"task": "door"}), "about does not describe"),
+    "context": (edit_about(context={"goal": "far"}), "about does not describe"),
+    "time step": (edit_about(time_step="soon"), "time_step must be seconds or null"),
+    "no time": (edit_about(time_step=-1.0), "time_step is the seconds .* found -1"),
+    "one end": (edit_about(action_range=[[1.0]]), "about does not describe"),
+    "range": (edit_about(action_range=[[1.0, 1.0], [0.0, 2.0]]), "must rise from low to high"),
+    "other about": (edit_about(failure="none at all"), "not what was written"),
+    "seed": (edit_about(start=START | {"seed": 1.5}), "seed must be an integer"),
+    "values": (edit_about(start=START | {"values": {"x": "far"}}), "must be numbers"),
+    "infinite start": (set_attribute(EPISODE, "about", b'{"start": Infinity}'), "about is missing"),
+    "one value": (set_value(f"{EPISODE}/states", 7.0), "not what was written"),
+    "digest": (set_attribute(EPISODE, "sha256", b"0"), "not what was written"),
+    "no digest": (lambda opened: opened[EPISODE].attrs.pop("sha256"), "not what was written"),
+    "swapped": (
+        lambda opened: (
+            opened.move("episodes/000002", "episodes/spare"),
+            opened.move(EPISODE, "episodes/000002"),
+            opened.move("episodes/spare", EPISODE),
+        ),
+        "not what was written",
+    ),
     "distribution": (edit_about(start=START | {"distribution": "near"}), "distribution 'near'"),
 }
 
@@ -319,18 +352,24 @@ def test_damage_names_the_file_the_episode_and_the_field(file, change, reason):
 
 NAMES = {"robot": ["thumb"], "object": ["hinge"]}
 HEADER_DAMAGE = {
-    "newer": (set_attribute("/", "version", 2), "version is 2 .* upgrade kodex"),
-    "version": (set_attribute("/", "version", "new"), "version is new"),
+    "newer": (set_attribute("/", "version", 4), "version is 4 .* upgrade kodex"),
+    "negative": (set_attribute("/", "version", -1), "version is -1"),
+    "half": (set_attribute("/", "episodes", 3.5), "episodes must be a text or an integer"),
+    "infinite": (set_attribute("/", "episodes", np.inf), "episodes must be"),
+    "a list": (set_attribute("/", "episodes", [3]), "episodes must be"),
+    "kodex": (set_attribute("/", "kodex", "9.9"), "header is not what was written"),
+    "digest": (set_attribute("/", "sha256", b"0"), "header is not what was written"),
+    "version": (set_attribute("/", "version", "new"), "version is b'new'"),
     "format": (set_attribute("/", "format", "other"), "not written by kodex"),
     "count": (set_attribute("/", "episodes", 4), "counts 4 episodes; found 3"),
     "fewer": (delete("episodes/000002"), "counts 3 episodes; found 2"),
-    "no episodes": (delete("episodes"), "damaged"),
+    "no episodes": (delete("episodes"), "episodes are missing"),
     "layout": (set_attribute("/", "layout", b"[1]"), "layout must name"),
     "names": (set_attribute("/", "layout", b'{"robot": [1], "object": []}'), "names only"),
     "repeated": (set_attribute("/", "layout", b'{"robot": ["a"], "object": ["a"]}'), "repeated"),
     "smaller layout": (
         set_attribute("/", "layout", np.bytes_(json.dumps(NAMES))),
-        r"episode 0: states must be \(steps, 2\)",
+        "header is not what was written",
     ),
     "provenance": (set_attribute("/", "provenance", b"?"), "provenance is missing or damaged"),
 }
@@ -351,3 +390,29 @@ def test_a_file_of_another_task_is_refused_by_name(file):
     with pytest.raises(InputError, match=r"1 object components where 2 .* another task") as refusal:
         read(file, expected=expected)
     assert str(file) in str(refusal.value)
+
+
+def test_a_file_of_version_1_gives_the_context_that_its_task_has(tmp_path):
+    start = Start("reorientation", "in", 0, 0, {"goal_pitch": 0.3, "goal_yaw": -0.1})
+    write(
+        tmp_path / "new.h5", TrajectorySet([dataclasses.replace(full_trajectory(0), start=start)])
+    )
+    with h5py.File(tmp_path / "new.h5", "a") as file:
+        group = file["episodes/000000"]
+        about = json.loads(group.attrs["about"])
+        del about["context"]
+        group.attrs["about"] = np.bytes_(json.dumps(about))
+        file.attrs["version"] = 1
+        for name in [name for name in file.attrs if "digest" in name or "sha" in name]:
+            del file.attrs[name]
+    assert dict(read(tmp_path / "new.h5")[0].context) == {"goal_pitch": 0.3}
+
+
+def test_a_plain_list_of_trajectories_is_written_as_a_set_would_be(tmp_path):
+    episodes = [full_trajectory(number) for number in range(3)]
+    one, other = (
+        write(tmp_path / "a.h5", episodes),
+        write(tmp_path / "b.h5", TrajectorySet(episodes)),
+    )
+    for mine, theirs in zip(read(one), read(other), strict=True):
+        np.testing.assert_array_equal(mine.states, theirs.states)

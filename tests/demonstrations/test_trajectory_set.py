@@ -41,8 +41,8 @@ def test_a_set_of_nothing_needs_to_be_told_its_layout():
 
 
 def test_select_keeps_what_the_predicate_likes_in_order():
-    judged = TrajectorySet(trajectory(i, succeeded=[True, None, False][i % 3]) for i in range(6))
-    assert numbers_of(judged.select(lambda each: each.succeeded)) == [0, 3]
+    labelled = TrajectorySet(trajectory(i, succeeded=[True, None, False][i % 3]) for i in range(6))
+    assert numbers_of(labelled.select(lambda each: each.succeeded)) == [0, 3]
 
 
 @given(counts=st.lists(st.integers(0, 4), max_size=4), spare=st.integers(1, 3))
@@ -129,7 +129,7 @@ def test_a_description_counts_what_is_there():
     found = demonstrations.describe()
     assert (found.episodes, found.transitions) == (3, 2 + 8 + 3)
     assert (found.shortest, found.median, found.longest) == (3, 4.0, 9)
-    assert (found.succeeded, found.judged, found.failures) == (1, 2, 1)
+    assert (found.succeeded, found.labelled, found.failures) == (1, 2, 1)
     assert (found.with_actions, found.without_actions, found.action_size) == (1, 2, 6)
     assert found.signals == ("qpos",)
     assert (found.lowest, found.highest) == ((-2.0,) * 3, (1.0,) * 3)

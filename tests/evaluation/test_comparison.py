@@ -7,7 +7,7 @@ from made_rollouts import rollout, rollouts, start
 from scipy import stats
 
 from kodex.errors import InputError
-from kodex.evaluation import Comparison, compare, paired_interval
+from kodex.evaluation import Comparison, compare, compare_episodes, paired_interval, score
 
 
 def test_pairs_are_counted_by_how_they_went():
@@ -21,6 +21,26 @@ def test_pairs_are_counted_by_how_they_went():
 def test_the_order_of_the_episodes_does_not_matter():
     first, second = rollouts([1, 1, 0, 0]), rollouts([1, 0, 1, 0])
     assert compare(first[::-1], second) == compare(first, second)
+
+
+@given(pairs=st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=20))
+@settings(deadline=None, max_examples=30)
+def test_stored_episodes_compare_as_the_rollouts_do(pairs):
+    first, second = (rollouts(outcomes) for outcomes in zip(*pairs, strict=True))
+    stored = compare_episodes(score(first).episodes, score(second[::-1]).episodes)
+    assert stored == compare(first, second)
+
+
+def test_episodes_of_other_starts_are_not_compared():
+    first = score(rollouts([1, 1])).episodes
+    for other in (
+        score(rollouts([1])).episodes,
+        score([rollout(start=start(i, seed=8)) for i in range(2)]).episodes,
+    ):
+        with pytest.raises(InputError, match="matched starts are needed"):
+            compare_episodes(first, other)
+    with pytest.raises(InputError, match="occurs twice"):
+        compare_episodes(first, score([rollout(), rollout()]).episodes)
 
 
 def test_the_published_example_has_its_published_p_value():

@@ -10,6 +10,7 @@ from kodex.demonstrations import TrajectorySet
 from kodex.errors import InputError
 from kodex.evaluation import (
     action_change,
+    generated_error,
     imitation_error,
     score,
     tracking_error,
@@ -31,7 +32,7 @@ def test_an_episode_that_ended_early_did_not_succeed():
 
 
 def test_episodes_that_cannot_be_scored_together_are_refused():
-    with pytest.raises(InputError, match="never judged"):
+    with pytest.raises(InputError, match="does not say whether it succeeded"):
         score([rollout(None)])
     with pytest.raises(InputError, match="no rollouts"):
         score([])
@@ -85,6 +86,22 @@ def test_the_tracking_error_is_the_distance_to_the_recorded_reference(columns):
         tracking_error(rollout(signals={"reference": np.zeros((4, 5))}))
 
 
+def test_the_generated_error_is_the_distance_of_the_reference_to_the_expert():
+    reference = np.full((4, 3), 0.5)
+    tried = rollout(joints=2.0, signals={"reference": reference})
+    assert generated_error(tried, rollout(joints=0.25)) == 0.25
+    assert generated_error(rollout(), rollout()) is None
+    assert score([tried], expert=[rollout(joints=0.25)]).mean("generated_error") == 0.25
+
+
+def test_a_reference_that_exploded_does_not_spoil_the_mean():
+    exploded = np.full((4, 3), np.inf)
+    references = [np.full((4, 3), 0.5), exploded]
+    tried = [rollout(index=i, signals={"reference": r}) for i, r in enumerate(references)]
+    found = score(tried, expert=[rollout(index=i) for i in range(2)]).means["generated_error"]
+    assert (found.value, found.count) == (0.5, 1)
+
+
 def test_smoothness_is_the_mean_change_of_an_action():
     actions = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, -2.0]])
     assert action_change(rollout(actions=actions)) == pytest.approx((1 + 0 + 0 + 2) / 4)
@@ -94,12 +111,12 @@ def test_smoothness_is_the_mean_change_of_an_action():
 
 def test_other_definitions_are_rates_of_their_own():
     tried = [rollout(index=i, progress=np.full(4, float(i))) for i in range(4)]
-    found = score(tried, definitions={"far": lambda each: each.progress[-1] >= 3})
+    found = score(tried, criteria={"far": lambda each: each.progress[-1] >= 3})
     assert (found.rates["far"].successes, found.rates["far"].instances) == (1, 4)
     assert found.rate == 1.0
 
 
-def test_thrown_out_is_judged_by_its_signal_at_the_last_step():
+def test_thrown_out_is_decided_by_its_signal_at_the_last_step():
     signals = [np.array([0.0, 0, 0, 1]), np.array([0.0, 1, 1, 0])]
     tried = [rollout(index=i, signals={"thrown_out": each}) for i, each in enumerate(signals)]
     assert score(tried).rates["thrown_out"].rate == 0.5

@@ -1,5 +1,6 @@
 """Studies: every method on the same starts, whatever the workers, and nothing twice."""
 
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -7,39 +8,48 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kodex.baselines import METHODS
 from kodex.cli import main
 from kodex.cli.reproduce import reproduce as reproduce_verb
+from kodex.controllers import InverseMlpLearner
 from kodex.demonstrations import read
 from kodex.errors import InputError
-from kodex.evaluation import read_results
-from kodex.experiments.cells import Data
-from kodex.experiments.learned_with import digest_of, written_out
-from kodex.experiments.relearning import with_relearned_controller
+from kodex.evaluation import pooled, read_results, wilson_interval
+from kodex.experiments import store
+from kodex.experiments.cells import run_cell
+from kodex.experiments.controllers import with_relearned_controller
+from kodex.experiments.provenance import digest_of
 from kodex.experiments.reproducing import reproduce
-from kodex.experiments.state_only import tracked_by_pd
+from kodex.experiments.store import Data, Store
 from kodex.experiments.studies import STUDIES, Options, study_named
 from kodex.experts import collect
-from kodex.policies import load
-from kodex.policies.learners import LiftedLearner, TrackingLearner
-from kodex.policies.recipes import RECIPES
+from kodex.policies import ConditionedLearner, LiftedLearner, TrackingLearner, load
+from kodex.policies.recipes import recipe
 from kodex.rollout import roll_out
-from kodex.seeding import with_seed
 from kodex.tasks import task
 
 SMALL = Options(
     tasks=("door",), methods=("expert", "default", "set3"), seeds=2, instances=5, data=Data(12, 4)
 )
-MEASURED = ("success", "imitation_error", "action_change")
 
 
 def measured(folder):
     """Return what was measured in each cell, without the times."""
     return {
-        str(path.relative_to(folder)): {name: read_results(path)[name] for name in MEASURED}
+        str(path.relative_to(folder)): read_results(path).score
         for path in sorted(folder.glob("door/*/*/*.json"))
         if path.name != "learned.json"
     }
+
+
+def policy_of(folder, cell):
+    """Return the policy that a cell of the study in `folder` was measured with."""
+    key = json.loads((folder / cell / "learned.json").read_text())["policy"]
+    return load(folder / "store" / "policies" / key / "policy")
+
+
+def demonstrations_of(folder, name):
+    (path,) = (folder / "store" / "demonstrations").glob(f"{name}-*.h5")
+    return read(path)
 
 
 @pytest.fixture(scope="module")
@@ -57,27 +67,89 @@ def test_a_study_leaves_a_table_with_a_line_for_every_method(study_folder):
     assert (study_folder / "door.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_what_is_random_has_a_cell_for_every_seed_and_the_rest_one(study_folder):
-    assert {(cell.row, cell.seed) for cell in study_named("methods").cells(SMALL)} == {
-        ("expert", 0),
-        ("default", 0),
-        ("default", 1),
-        ("set3", 0),
-    }
-    once = 3  # out of distribution: the first seed alone
-    assert len(measured(study_folder)) == 4 + once
+def test_a_seed_repeats_everything_with_demonstrations_and_starts_of_its_own(study_folder):
+    assert len(measured(study_folder)) == 3 * 2 * 2  # rows, seeds, conditions
+    for name in SMALL.methods:  # the expert too
+        first, second = (
+            read_results(study_folder / f"door/{name}/seed-{seed}/in.json").score.episodes
+            for seed in range(2)
+        )
+        assert first.starts == tuple(range(5))
+        assert second.starts == tuple(range(10_000, 10_005))
+    # Nothing in set3 is random: its seeds differ because their demonstrations do.
+    first, second = (policy_of(study_folder, f"door/set3/seed-{seed}") for seed in range(2))
+    assert np.abs(first.dynamics.matrix - second.dynamics.matrix).max() > 0.0
+
+
+def test_seeds_with_their_own_starts_have_wilsons_own_interval(study_folder):
+    scores = [
+        read_results(study_folder / f"door/set3/seed-{seed}/in.json").score for seed in range(2)
+    ]
+    together = pooled(scores)
+    assert together.clustered
+    assert (together.low, together.high) == pytest.approx(wilson_interval(together.successes, 10))
+
+
+def test_another_study_takes_the_policies_that_are_there(study_folder, tmp_path, monkeypatch):
+    def nothing_is_learned(*_):
+        raise AssertionError
+
+    monkeypatch.setattr(store, "_learn", nothing_is_learned)
+    there = Store(study_folder / "store")
+    (cell,) = study_named("ablation").cells(replace(SMALL, methods=("set3",), seeds=1))
+    run_cell(cell, tmp_path, there)
+    found = read_results(tmp_path / cell.path / "in.json")
+    before = read_results(study_folder / "door/set3/seed-0/in.json")
+    assert found.provenance["policy"] == before.provenance["policy"]
+    assert found.score.episodes.starts == before.score.episodes.starts
+    other = replace(cell, seed=7, learner=recipe("observer").learner)
+    with pytest.raises(AssertionError):
+        run_cell(other, tmp_path, there)
+
+
+def test_sensors_stand_between_every_row_and_the_world(study_folder, tmp_path):
+    study = study_named("operator")
+    options = replace(SMALL, methods=("expert", "default"), seeds=1)
+    conditions = {each.name: each for each in study.conditions_for(options)}
+    late = replace(study, conditions=(conditions["every-20"], conditions["object-lost-0.5"]))
+    expert, default = late.cells(options)
+    assert [each.name for each in expert.conditions] == ["every-20"]  # it observes no states
+    there = Store(study_folder / "store")
+    for cell in (expert, default):
+        run_cell(cell, tmp_path, there)
+    perfect = read_results(study_folder / "door/default/seed-0/in.json").score
+    for name in ("every-20", "object-lost-0.5"):
+        found = read_results(tmp_path / f"door/default/seed-0/{name}.json")
+        assert found.provenance["sensors"] == name
+        assert found.score.episodes.starts == perfect.episodes.starts
+        assert found.score.mean("imitation_error") > 1.5 * perfect.mean("imitation_error")
+    # The distance is to the expert that sees everything.
+    blind = read_results(tmp_path / "door/expert/seed-0/every-20.json").score
+    assert blind.mean("imitation_error") > 0.0
+
+
+def test_ten_demonstrations_are_ten_in_all(tmp_path):
+    study = study_named("ten")
+    assert (study.data.training, study.data.validation) == (10, 0)
+    options = Options(tasks=("door",), methods=("default",), seeds=1, instances=3)
+    (cell,) = study.cells(options)
+    run_cell(cell, tmp_path, Store(tmp_path / "store"))
+    found = read_results(tmp_path / cell.path / "in.json")
+    assert found.demonstrations == {"training": 10, "validation": 0}
+    (shown,) = (tmp_path / "store" / "demonstrations").glob("*.h5")
+    assert len(read(shown)) == 10
 
 
 def test_the_expert_is_at_no_distance_from_itself(study_folder):
     results = read_results(study_folder / "door/expert/seed-0/in.json")
-    assert results["imitation_error"] == 0.0
+    assert results.score.mean("imitation_error") == 0.0
 
 
 def test_the_time_to_learn_and_to_act_is_in_the_results_of_everything_learned(study_folder):
     for name in ("default", "set3"):
         results = read_results(study_folder / f"door/{name}/seed-0/in.json")
-        assert results["seconds"]["learn"] > results["seconds"]["action"] > 0.0
-        assert results["provenance"]["threads"] == 1
+        assert results.seconds["learn"] > results.seconds["action"] > 0.0
+        assert results.provenance["threads"] == 1
 
 
 def test_a_study_that_lost_a_result_measures_it_again_and_nothing_else(study_folder):
@@ -100,7 +172,7 @@ def test_a_folder_of_other_starts_is_refused(study_folder, capsys):
 def test_a_cell_that_was_learned_with_other_settings_is_refused(study_folder):
     study = study_named("methods")
     changed = tuple(
-        replace(row, learner=LiftedLearner(be_told=False)) if row.name == "default" else row
+        replace(row, learner=recipe("default-context").learner) if row.name == "default" else row
         for row in study.rows
     )
     with pytest.raises(InputError, match=r"default/seed-0 was learned with other settings"):
@@ -123,7 +195,7 @@ def run_small(study, folder, *methods, data=SMALL.data):
 def test_the_operators_of_the_papers_sets_have_their_sizes_and_eigenvalues(tmp_path):
     table = run_small(study_named("observables"), tmp_path, "set1", "set2")
     (first,) = [line for line in table.splitlines() if line.startswith("| `set1` | 70; ")]
-    dynamics = load(tmp_path / "door/set1/seed-0/policy").dynamics
+    dynamics = policy_of(tmp_path, "door/set1/seed-0").dynamics
     largest = np.abs(np.linalg.eigvals(dynamics.matrix)).max()
     assert first == f"| `set1` | 70; {largest:.5f} |"
     assert "| `set2` | 469; " in table
@@ -134,70 +206,61 @@ def test_fewer_demonstrations_are_learned_from_and_drawn_as_curves(tmp_path):
     run_small(study_named("few"), tmp_path, "set3-10", "set3-25", data=Data(25, 4))
     for count in (10, 25):
         results = read_results(tmp_path / f"door/set3-{count}/seed-0/in.json")
-        assert results["demonstrations"]["training"] == count
+        assert results.demonstrations == {"training": 25, "validation": 4, "reference": count}
+    few, all_of_them = (policy_of(tmp_path, f"door/set3-{count}/seed-0") for count in (10, 25))
+    assert np.abs(few.dynamics.matrix - all_of_them.dynamics.matrix).max() > 0.0
+    # As in the paper, one controller for all points of the curve.
+    joints = few.dynamics.layout.robot_part(demonstrations_of(tmp_path, "door-seed-0")[0].states)
+    np.testing.assert_array_equal(
+        few.controller.act(joints[:-1], joints[1:]),
+        all_of_them.controller.act(joints[:-1], joints[1:]),
+    )
     picture = (tmp_path / "door.png").read_bytes()
     height = int.from_bytes(picture[20:24])  # of the PNG, in dots
     assert height > 800  # three panels one above the other
 
 
-def test_a_relearned_controller_tracks_the_reference_of_the_unchanged_world(tmp_path):
+def test_a_relearned_controller_tracks_the_reference_without_the_variation(tmp_path):
     study = study_named("relearned")
     heavy_hand = replace(study, conditions=study.conditions[-1:])
     run_small(heavy_hand, tmp_path, "set3")
     found = read_results(tmp_path / "door/set3/seed-0/heavy-hand-relearned.json")
-    policy = load(tmp_path / "door/set3/seed-0/policy")
-    episodes = read(tmp_path / "door/demonstrations-heavy-hand-relearned.h5")
+    policy = policy_of(tmp_path, "door/set3/seed-0")
+    episodes = demonstrations_of(tmp_path, "door-heavy-hand-seed-0-12-all")
     again = with_relearned_controller(policy, TrackingLearner(), episodes)
     assert again.dynamics is policy.dynamics
     world = task("door", "heavy-hand")
-    starts = world.starts("in", count=5, seed=7)
+    starts = heavy_hand.conditions_for(SMALL)[0].starts(world, 0)
     changes = [
         np.mean([np.abs(np.diff(each.actions, axis=0)).mean() for each in rollouts])
         for rollouts in (roll_out(world, each, starts, threads=1) for each in (again, policy))
     ]
     # A study learns on one thread, and more of them round the last bits otherwise.
-    assert found["action_change"] == pytest.approx(changes[0], rel=1e-5)
-    assert found["action_change"] != pytest.approx(changes[1], rel=1e-3)
-    assert found["seconds"]["relearn"] > 0.0
+    assert found.score.mean("action_change") == pytest.approx(changes[0], rel=1e-5)
+    assert found.score.mean("action_change") != pytest.approx(changes[1], rel=1e-3)
+    assert found.seconds["relearn"] > 0.0
 
 
-def test_a_policy_that_is_told_keeps_being_told_with_a_relearned_controller():
+def test_a_relearned_controller_keeps_the_context():
     demonstrations = collect(task("reorientation"), episodes=12)
-    told = TrackingLearner(be_told=True).fit(demonstrations)
-    again = with_relearned_controller(told, TrackingLearner(be_told=True), demonstrations[:6])
-    assert again.told == told.told == ("goal_pitch",)
-    assert again.inner.dynamics is told.inner.dynamics
-    assert again.inner.controller is not told.inner.controller
+    learner = recipe("set3+context").learner
+    policy = learner.fit(demonstrations)
+    again = with_relearned_controller(policy, learner, demonstrations[:6])
+    assert again.spec.context == policy.spec.context == ("goal_pitch",)
+    assert again.inner.dynamics is policy.inner.dynamics
+    assert again.inner.controller is not policy.inner.controller
 
 
 def test_what_has_no_controller_cannot_learn_one_again(study_folder):
-    policy = load(study_folder / "door/default/seed-0/policy")
-    with pytest.raises(InputError, match=r"has a controller to learn again; found LiftedPolicy"):
+    policy = policy_of(study_folder, "door/default/seed-0")
+    with pytest.raises(
+        InputError, match=r"has a controller to learn again; found Conditioned.LiftedPolicy"
+    ):
         with_relearned_controller(policy, LiftedLearner(), [])
 
 
-def test_a_row_is_random_if_another_seed_gives_another_policy():
-    random = {row.name for row in study_named("methods").rows if row.is_random}
-    assert random == {"default", "paper", *METHODS}
-    assert not any(row.is_random for row in study_named("observables").rows)
-
-
-@pytest.mark.parametrize("name", RECIPES)
-def test_the_settings_of_every_recipe_are_written_out_without_addresses(name):
-    learner = RECIPES[name].learner
-    assert " at 0x" not in written_out(learner, "door")
-    assert written_out(learner, "door") == written_out(with_seed(learner, 0), "door")
-
-
-def test_settings_with_a_function_are_the_same_settings_again(study_folder):
-    shown = read(study_folder / "door/demonstrations.h5")
-    first, second = (written_out(tracked_by_pd(shown).learner, "door") for _ in range(2))
-    assert first == second
-    assert "simulate=<function" in first
-
-
 def test_a_digest_differs_with_anything_that_is_learned_from(study_folder):
-    shown = list(read(study_folder / "door/demonstrations.h5"))
+    shown = list(demonstrations_of(study_folder, "door-seed-0"))
     one = shown[0]
     others = [
         shown[1:],
@@ -219,15 +282,23 @@ def test_the_help_and_the_docs_name_every_study():
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_every_study_has_cells_that_no_other_cell_overwrites(name):
-    places = [cell.place for cell in STUDIES[name].cells(Options())]
-    assert len(set(places)) == len(places)
+    paths = [cell.path for cell in STUDIES[name].cells(Options())]
+    assert len(set(paths)) == len(paths)
 
 
 def test_each_ablation_differs_from_the_default_recipe():
     cells = STUDIES["ablation"].cells(Options(tasks=("door",), seeds=1))
-    learners = [cell.learner for cell in cells if isinstance(cell.learner, LiftedLearner)]
-    assert learners[0] == LiftedLearner()
-    assert all(learner != LiftedLearner() for learner in learners[1:])
+    default, learners = recipe("default").learner, [cell.learner for cell in cells]
+    assert default == ConditionedLearner(LiftedLearner())
+    assert learners.count(default) == 1
+    assert len({repr(learner) for learner in learners}) == len(learners)
+
+
+def test_the_papers_policies_share_one_controller_at_500_hz_from_every_demonstration():
+    learners = [recipe(f"{name}-paper").learner for name in ("nn", "lstm", "ndp", "ngf")]
+    for learner in (recipe("paper").learner, *learners):
+        assert learner.controller == InverseMlpLearner(held_out=0.0)
+        assert (learner.substeps, learner.joined) == (5, True)
 
 
 def test_a_row_that_needs_more_demonstrations_than_there_are_is_refused():

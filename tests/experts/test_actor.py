@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kodex.errors import InputError
-from kodex.experts.actor import Actor, NoisyActor
+from kodex.experts.actor import Actor, NoisyActor, load_actor
 from kodex.interfaces import Policy
 from kodex.storage import Stored, read_model, write_model
 
@@ -23,7 +23,7 @@ def noisy(horizon=7):
 def test_actors_are_policies_that_see_the_observation():
     for policy in (small_actor(), noisy()):
         assert isinstance(policy, Policy)
-        assert policy.sees == "observation"
+        assert policy.spec.observes == "observation"
 
 
 def test_an_actor_survives_the_disk_bit_for_bit(tmp_path):
@@ -49,7 +49,7 @@ def test_an_untrained_actor_is_near_the_mean_action():
 
 
 def test_the_wrong_observation_is_refused_with_both_sizes():
-    with pytest.raises(InputError, match="sees 4 components; found 9"):
+    with pytest.raises(InputError, match="observes 4 components; found 9"):
         small_actor().act(np.zeros((2, 9)))
 
 
@@ -65,10 +65,10 @@ def test_noise_is_the_same_in_any_batch_and_order():
     assert np.array_equal(noisy().noise(first[2:3]), whole[2:3])
 
 
-def test_noise_has_the_deviation_it_is_given():
+def test_noise_has_the_standard_deviation_it_is_given():
     policy = noisy(horizon=2001)
     drawn = policy.noise(np.zeros((1, 4)))[0]
-    np.testing.assert_allclose(drawn.std(axis=0), policy.deviation, rtol=0.08)
+    np.testing.assert_allclose(drawn.std(axis=0), policy.std, rtol=0.08)
     assert np.abs(drawn.mean(axis=0)).max() < 0.03
 
 
@@ -77,6 +77,36 @@ def test_a_noisy_actor_adds_the_noise_it_promises_step_by_step():
     seen = random.normal(size=(6, 5, 4))
     memory = policy.begin(seen[0])
     for step in range(6):
-        actions, memory = policy.step(memory, seen[step])
+        actions, memory = policy.step(memory, seen[step])[:2]
         expected = policy.actor.act(seen[step]) + policy.noise(seen[0])[:, step]
         assert np.array_equal(actions, expected)
+
+
+def other(**changes):
+    """Return a small actor as stored, with other arrays or settings; None takes one away."""
+    stored = small_actor().stored()
+    arrays = {**stored.arrays, **{k: v for k, v in changes.items() if k != "layers"}}
+    config = {"layers": changes.get("layers", 3)}
+    kept = {name: array for name, array in arrays.items() if array is not None}
+    return Stored("actor", config={k: v for k, v in config.items() if v is not None}, arrays=kept)
+
+
+ODD = {
+    "no layers": other(layers=None),
+    "many layers": other(layers=4),
+    "endless layers": other(layers=10**9),
+    "layers of text": other(layers="3"),
+    "no weight": other(weight_1=None),
+    "other shape": other(weight_1=np.zeros((2, 2))),
+    "NaN": other(bias_0=np.full(6, np.nan)),
+    "other outputs": other(output_shift=np.zeros(5), output_scale=np.ones(5)),
+    "a single number": other(input_shift=np.array(1.0)),
+    "another type": Stored("lifted"),
+}
+
+
+@pytest.mark.parametrize("stored", ODD.values(), ids=ODD)
+def test_a_folder_that_is_no_whole_expert_is_refused_in_one_sentence(tmp_path, stored):
+    write_model(stored, tmp_path / "expert")
+    with pytest.raises(InputError, match="is not a whole expert"):
+        load_actor(tmp_path / "expert")

@@ -1,6 +1,7 @@
 """The verbs about experts, as a user types them."""
 
 import numpy as np
+import pytest
 
 from kodex.cli import main
 from kodex.demonstrations import read
@@ -48,6 +49,14 @@ def test_an_expert_is_trained_from_a_folder_of_arrays_and_goes_on(tmp_path, caps
     assert "1: return" in answer.err
     assert "success in of distribution" not in answer.out
     assert "in distribution" in answer.out
+
+
+def test_options_of_kodex_0_1_mean_what_they_meant(tmp_path, capsys):
+    words = ["train-expert", "door", "--demonstrations", str(tmp_path), "-o", str(tmp_path / "run")]
+    words += ["--initial-deviation", "0.1", "--smallest-deviation=0.2"]
+    with pytest.raises(SystemExit):
+        main(words)
+    assert "found 0.2 and 0.1" in " ".join(capsys.readouterr().err.split())
 
 
 def test_demonstrations_of_another_task_are_refused(tmp_path, capsys):

@@ -1,4 +1,4 @@
-"""A world with a known best policy: reach a goal on a line, one action a step.
+"""A world with a known best policy: reach a goal on a line, one action per step.
 
 The position follows x' = x + a / 2, the reward is -(x' - goal)², so the best
 action is 2·(goal - x): it arrives in one step and stays there, for a return of 0.
@@ -6,7 +6,8 @@ action is 2·(goal - x): it arrives in one step and stays there, for a return of
 
 import numpy as np
 
-from kodex.experts.experience import Experience, Pairs
+from kodex.experts.dapg.demonstrations import Pairs
+from kodex.experts.dapg.experience import Experience
 
 HORIZON = 9  # states
 
@@ -20,7 +21,7 @@ def play(policy, starts):
     seen, observations, actions, rewards = starts, [], [], []
     memory = policy.begin(seen)
     for _ in range(HORIZON - 1):
-        action, memory = policy.step(memory, seen)
+        action, memory = policy.step(memory, seen)[:2]
         observations.append(seen)
         actions.append(action)
         seen = np.stack([seen[:, 0] + 0.5 * action[:, 0], seen[:, 1]], axis=1)

@@ -9,11 +9,10 @@ from kodex.koopman import (
     CrossValidated,
     KoopmanDynamics,
     KoopmanLearner,
-    Moments,
-    NormalEquations,
     Pinv,
     Rank,
     Ridge,
+    TransitionMoments,
     cross_validate,
     error_of,
 )
@@ -67,9 +66,9 @@ def test_a_score_is_that_of_fitting_the_other_folds_and_predicting_this_one():
     scale = np.concatenate(trajectories).std(axis=0)
     folds = assign_folds(7, 3, 5)
     for fold in range(3):
-        rest = [states for states, place in zip(trajectories, folds, strict=True) if place != fold]
-        held = [states for states, place in zip(trajectories, folds, strict=True) if place == fold]
-        equations = NormalEquations.of(Moments.of(lifting, rest))
+        rest = [states for states, part in zip(trajectories, folds, strict=True) if part != fold]
+        held = [states for states, part in zip(trajectories, folds, strict=True) if part == fold]
+        equations = TransitionMoments.of(lifting, rest).equations
         for row, candidate in enumerate(settings.candidates):
             dynamics = KoopmanDynamics(lifting, candidate.solve(equations))
             expected = error_of(dynamics, held, scale)

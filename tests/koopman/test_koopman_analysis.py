@@ -125,7 +125,7 @@ def test_too_little_data_is_worried_about():
     assert "fewer transitions (4) than observables (9)" in sentences(few)
     assert "The data spans 4 of 9 directions" in sentences(few)
     more = learner.fit(linear_demonstrations(0.9 * ROTATION, 5, 5, noise=0.1))
-    assert "only 2.2 transitions an observable" in sentences(more)
+    assert "only 2.2 transitions per observable" in sentences(more)
 
 
 def test_a_ridge_is_not_told_to_take_a_ridge():
@@ -152,7 +152,7 @@ def test_a_good_fit_is_nothing_to_worry_about():
     assert worries(learner.fit(linear_demonstrations(0.9 * ROTATION, 10, 10))) == []
 
 
-def test_a_matrix_without_a_record_says_that_it_is_not_judged():
+def test_a_matrix_without_a_record_says_that_it_is_not_assessed():
     assert "does not say what it was fitted to" in sentences(
         KoopmanDynamics(identity(), 0.9 * ROTATION)
     )

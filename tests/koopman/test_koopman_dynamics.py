@@ -19,7 +19,7 @@ from known_systems import (
 from kodex.errors import InputError
 from kodex.interfaces import ReferenceDynamics
 from kodex.koopman import KoopmanDynamics, KoopmanLearner, Ridge
-from kodex.koopman.stacked_rows import BLOCK
+from kodex.koopman.dynamics import BLOCK
 from kodex.lifting import (
     MonomialsLearner,
     StandardisedLearner,

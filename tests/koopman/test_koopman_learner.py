@@ -17,9 +17,9 @@ from kodex.errors import InputError
 from kodex.koopman import (
     CrossValidated,
     KoopmanLearner,
-    Moments,
     Pinv,
     Ridge,
+    TransitionMoments,
     spectral_radius,
     spectrum,
 )
@@ -53,7 +53,9 @@ def test_moments_from_many_places_give_the_same_fit():
     learner = KoopmanLearner(MonomialsLearner(degree=2), Ridge(1e-3))
     at_once = learner.fit(demonstrations)
     workers = [demonstrations[:2], demonstrations[2:3], demonstrations[3:]]
-    moments = [Moments.of(at_once.lifting, (each.states for each in part)) for part in workers]
+    moments = [
+        TransitionMoments.of(at_once.lifting, (each.states for each in part)) for part in workers
+    ]
     merged = learner.fit_moments(at_once.lifting, reduce(add, moments))
     np.testing.assert_allclose(merged.matrix, at_once.matrix, rtol=1e-9, atol=1e-11)
     assert merged.record.transitions == 90
@@ -117,5 +119,5 @@ def test_cross_validation_from_moments_alone_is_refused():
     dynamics = KoopmanLearner().fit(linear_demonstrations(ROTATION, 2, 5))
     with pytest.raises(InputError, match="needs the demonstrations themselves"):
         KoopmanLearner(solver=CrossValidated()).fit_moments(
-            dynamics.lifting, Moments.none(dynamics.lifting)
+            dynamics.lifting, TransitionMoments.none(dynamics.lifting)
         )

@@ -76,7 +76,7 @@ def corrected(dynamics, measured):
     """Return the references for each of `measured`, (steps, episodes, n), by begin and step."""
     memory, references = dynamics.begin(measured[0]), []
     for seen in measured:
-        reference, memory = dynamics.step(memory, seen)
+        reference, memory, *_ = dynamics.step(memory, seen)
         references.append(reference)
     return np.array(references)
 
@@ -160,31 +160,31 @@ def test_the_units_of_observables_do_not_matter(units):
     np.testing.assert_allclose(gain / units[:, None], expected, rtol=1e-6, atol=1e-9)
 
 
-def test_other_gains_are_surprised_more():
+def test_other_gains_have_larger_innovations():
     matrix, lifting = 0.95 * ROTATION, identity()
     system = (matrix, lifting.recovery, np.diag([0.5, 0.2]), np.diag([0.3, 0.8]))
     measured, lifted = simulated(system, steps=20_000)
     optimal = steady_state_gain(*system)
-    surprise, error = [], []
+    innovation, error = [], []
     for factor in (0.5, 1.0, 1.5):
         observer = ObserverDynamics(KoopmanDynamics(lifting, matrix), factor * optimal)
         predicted = corrected(observer, measured[:, None])[:-1, 0]
-        surprise.append(np.mean((measured[1:] - predicted) ** 2))
+        innovation.append(np.mean((measured[1:] - predicted) ** 2))
         error.append(np.mean((lifted[1:] - predicted) ** 2))
-    assert surprise[1] < min(surprise[0], surprise[2])
+    assert innovation[1] < min(innovation[0], innovation[2])
     assert error[1] < min(error[0], error[2])
 
 
-def test_surprises_have_the_variance_that_the_filter_expects():
+def test_innovations_have_the_variance_that_the_filter_expects():
     matrix, recovery, process, measurement = system = random_system(seed=4)
     covariance = linalg.solve_discrete_are(matrix.T, recovery.T, process, measurement)
     gain = steady_state_gain(*system)
     measured, _ = simulated(system, steps=20_000)
-    lifted, surprises = np.zeros(len(matrix)), []
+    lifted, innovations = np.zeros(len(matrix)), []
     for seen in measured:
-        surprises.append(seen - recovery @ lifted)
-        lifted = matrix @ (lifted + gain @ surprises[-1])
-    found = np.cov(np.array(surprises[100:]).T)
+        innovations.append(seen - recovery @ lifted)
+        lifted = matrix @ (lifted + gain @ innovations[-1])
+    found = np.cov(np.array(innovations[100:]).T)
     expected = recovery @ covariance @ recovery.T + measurement
     np.testing.assert_allclose(found, expected, atol=0.05 * np.diag(expected).max())
 

@@ -13,16 +13,16 @@ def with_modes(values, seed=0):
     """Return a matrix with the given eigenvalues (pairs as tuples) and its basis."""
     random = np.random.default_rng(seed)
     size = sum(2 if isinstance(value, tuple) else 1 for value in values)
-    diagonal, place = np.zeros((size, size)), 0
+    diagonal, index = np.zeros((size, size)), 0
     for value in values:
         if isinstance(value, tuple):
             real, imaginary = value
             block = np.array([[real, -imaginary], [imaginary, real]])
-            diagonal[place : place + 2, place : place + 2] = block
-            place += 2
+            diagonal[index : index + 2, index : index + 2] = block
+            index += 2
         else:
-            diagonal[place, place] = value
-            place += 1
+            diagonal[index, index] = value
+            index += 1
     vectors = random.standard_normal((size, size)) + 3.0 * np.eye(size)
     return vectors @ diagonal @ np.linalg.inv(vectors), vectors
 

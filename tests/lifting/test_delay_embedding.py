@@ -44,9 +44,9 @@ def test_a_window_holds_the_states_up_to_now_oldest_first(episodes, steps, windo
     stacked = windows(states, window)
     assert stacked.shape == (episodes, steps, 2 * window)
     for now in range(steps):
-        for place in range(window):
-            then = max(0, now - (window - 1 - place))
-            part = stacked[:, now, 2 * place : 2 * place + 2]
+        for index in range(window):
+            then = max(0, now - (window - 1 - index))
+            part = stacked[:, now, 2 * index : 2 * index + 2]
             np.testing.assert_array_equal(part, states[:, then])
 
 

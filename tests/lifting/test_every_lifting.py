@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kodex.errors import InputError
-from kodex.interfaces import Lifting
 from kodex.lifting import (
     LEARNERS,
     LIFTINGS,
@@ -26,6 +25,7 @@ from kodex.lifting import (
     restore_lifting,
 )
 from kodex.storage import Stored, read_model, write_model
+from kodex.testing import check_lifting
 from kodex.trajectory import StateLayout
 
 LAYOUT = StateLayout(robot=("thumb_0", "thumb_1", "index_0"), object=("x", "y"))
@@ -80,8 +80,9 @@ def test_every_type_of_lifting_is_tried_here():
 
 
 @every_lifting
-def test_it_is_a_lifting(lifting):
-    assert isinstance(lifting, Lifting)
+def test_it_keeps_the_public_contract(lifting):
+    with known_functions(sines=sines):
+        check_lifting(lifting, SAMPLE[:40])
     assert lifting.layout == LAYOUT
     assert lifting.window >= 1
 
@@ -106,9 +107,9 @@ def test_it_lifts_over_any_leading_axes(lifting, leading):
 def test_lifting_rows_one_by_one_equals_lifting_them_at_once(lifting, shape):
     states = inputs(lifting, *shape)
     at_once = lifting.lift(states)
-    for place in itertools.product(*map(range, shape)):
-        alone = lifting.lift(states[place])
-        np.testing.assert_allclose(alone, at_once[place], rtol=1e-12, atol=1e-12)
+    for index in itertools.product(*map(range, shape)):
+        alone = lifting.lift(states[index])
+        np.testing.assert_allclose(alone, at_once[index], rtol=1e-12, atol=1e-12)
 
 
 @every_lifting

@@ -126,7 +126,7 @@ def test_the_sensitivity_is_that_of_finite_differences():
 
 
 @pytest.mark.parametrize("units", [1.0, 1000.0])
-def test_waves_drawn_again_run_along_the_one_direction_that_matters(units):
+def test_resampled_features_vary_along_the_one_direction_that_matters(units):
     random = np.random.default_rng(5)
     layout = StateLayout(robot=("a", "b"), object=("c", "d"))
     states = random.normal(size=(4000, 4)) * [1.0, 1.0, units, 1.0]
@@ -135,7 +135,7 @@ def test_waves_drawn_again_run_along_the_one_direction_that_matters(units):
     lifting = learner.fit(layout, states)
     wanted = np.sin(states @ along)[:, None]
     outputs = np.linalg.lstsq(lifting.lift(states), wanted)[0].T
-    again = learner.drawn_again(lifting, outputs, states)
+    again = learner.resample(lifting, outputs, states)
     scale = states.std(axis=0)
     waves, unit = again.frequencies * scale, along * scale / np.linalg.norm(along * scale)
     share = np.sum((waves @ unit) ** 2) / np.sum(waves**2)
@@ -148,5 +148,5 @@ def test_waves_of_outputs_that_depend_on_nothing_are_drawn_alike_everywhere():
     states = np.random.default_rng(7).normal(size=(50, 2))
     learner = FourierLearner(count=10)
     lifting = learner.fit(layout, states)
-    again = learner.drawn_again(lifting, np.zeros((3, 13)), states)
+    again = learner.resample(lifting, np.zeros((3, 13)), states)
     np.testing.assert_array_equal(again.frequencies, lifting.frequencies)

@@ -1,17 +1,18 @@
 """Acting at 500 Hz, following given joints, and servos of a real model: in the simulator."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
 from kodex.controllers import PdController, PdControllerLearner, RidgeControllerLearner
 from kodex.errors import InputError
+from kodex.interfaces import Step
 from kodex.koopman import KoopmanLearner
 from kodex.lifting import PaperPolynomialLearner
 from kodex.policies import TrackingPolicy
 from kodex.rollout import follow, roll_out, servos_of, tracking_error, trying_in
-from kodex.rollout.replaying import RecordedActions
+from kodex.rollout.open_loop import RecordedActions
 from kodex.tasks import task
 
 DOOR = task("door")
@@ -46,16 +47,23 @@ def test_acting_five_times_a_step_is_another_rollout_and_a_reproducible_one(poli
     np.testing.assert_array_equal(rolled(often), rolled(often))
 
 
-def test_five_times_the_same_action_is_the_same_as_once(policy):
-    class Held(TrackingPolicy):
-        def between(self, memory, seen, fraction):
-            first = memory.before
-            return self.step(self.begin(first), first)[0]
+def test_five_times_the_same_action_is_the_same_as_once():
+    actions = 0.2 * np.random.default_rng(1).normal(size=(2, 1, DOOR.action_size))
 
-    once = Held(policy.dynamics, policy.controller, feed="predicted")
+    @dataclass(frozen=True, eq=False)
+    class Held(RecordedActions):
+        substeps: int = 1
+
+        @property
+        def spec(self):
+            return replace(super().spec, substeps=self.substeps)
+
+        def step(self, memory, observed):
+            return Step(self.actions[:, 0], memory + 1)
+
     starts = DOOR.starts("in", count=2, seed=1)
     states = [
-        roll_out(DOOR, replace(once, substeps=count), starts, horizon=2, threads=1).stacked(
+        roll_out(DOOR, Held(actions, substeps=count), starts, horizon=3, threads=1).stacked(
             "states"
         )
         for count in (1, 5)

@@ -7,12 +7,10 @@ import pytest
 
 from kodex.controllers import PdController, RidgeControllerLearner
 from kodex.errors import InputError
-from kodex.interfaces import Policy
 from kodex.koopman import KoopmanDynamics, KoopmanLearner
 from kodex.lifting import PaperPolynomialLearner
-from kodex.policies import TrackingPolicy, fit, load, save
+from kodex.policies import Session, TrackingPolicy, fit, load, save
 from kodex.storage import write_model
-from kodex.trajectory import Start, StateLayout
 from tests.controllers.known_servos import (
     LAYOUT,
     PERIOD,
@@ -28,7 +26,7 @@ FIRST = np.array([0.3, -0.2, 0.1, 0.5])
 @pytest.fixture(scope="module")
 def policy():
     learner = KoopmanLearner(lifting=PaperPolynomialLearner(number=1))
-    return fit(demonstrations(affine_action), dynamics=learner)
+    return fit(demonstrations(affine_action), recipe="set3", dynamics=learner)
 
 
 def measured(count, seed=0):
@@ -37,13 +35,9 @@ def measured(count, seed=0):
 
 def acted(policy, states):
     """Return the actions of one robot that is measured at `states`."""
-    policy.reset(states[0])
-    return np.array([policy.act(state) for state in states])
-
-
-def test_it_is_a_policy_that_sees_states(policy):
-    assert isinstance(policy, Policy)
-    assert policy.sees == "state"
+    session = Session(policy)
+    session.reset(states[0])
+    return np.array([session.act(state) for state in states])
 
 
 def test_an_action_is_the_controllers_from_measured_joints_to_the_next_reference(policy):
@@ -63,32 +57,15 @@ def test_fed_the_prediction_it_ignores_what_is_measured(policy):
     np.testing.assert_allclose(acted(blind, states), expected, atol=1e-10)
 
 
-def test_a_batch_is_the_same_as_robots_one_by_one(policy):
-    states = np.stack([measured(5, seed) for seed in range(3)])
-    memory = policy.begin(states[:, 0])
-    together = []
-    for step in range(5):
-        actions, memory = policy.step(memory, states[:, step])
-        together.append(actions)
-    alone = np.stack([acted(policy, rows) for rows in states], axis=1)
-    np.testing.assert_allclose(together, alone, atol=1e-10)
-
-
-def test_joints_alone_are_enough_for_an_open_loop_reference(policy):
-    states = measured(5)
-    policy.reset(states[0])
-    by_joints = [policy.act(state[:3]) for state in states]
-    np.testing.assert_array_equal(by_joints, acted(policy, states))
-
-
 def test_a_robot_in_closed_loop_arrives_where_the_reference_says():
     stay = KoopmanLearner(lifting=PaperPolynomialLearner(number=1)).fit(demonstrations(None))
     half_way = KoopmanDynamics(stay.lifting, 0.9 * np.eye(len(stay.matrix)))
     policy = TrackingPolicy(half_way, PdController.of(SERVOS, PERIOD))
     reference = half_way.predict(FIRST, 20)[:, :3]
     joints = simulate_servos(policy.controller, reference, inertia=0.0)
-    policy.reset(FIRST)
-    actions = [policy.act(row) for row in joints[:-1]]
+    session = Session(policy)
+    session.reset(FIRST)
+    actions = [session.act(row) for row in joints[:-1]]
     np.testing.assert_allclose(
         actions, policy.controller.act(joints[:-1], reference[1:]), atol=1e-12
     )
@@ -96,42 +73,29 @@ def test_a_robot_in_closed_loop_arrives_where_the_reference_says():
 
 
 def test_between_steps_it_aims_one_whole_step_ahead_of_now(policy):
-    states = measured(2)
-    memory = policy.begin(states[:1])
-    _, memory = policy.step(memory, states[:1])
+    often = replace(policy, substeps=5)
+    states = measured(3)
+    memory = often.begin(states[:1])
+    first = often.step(memory, states[:1])
+    np.testing.assert_allclose(
+        first.actions, policy.step(policy.begin(states[:1]), states[:1]).actions, atol=1e-12
+    )
+    second = often.step(first.memory, states[1:2])
+    third = often.step(second.memory, states[2:])
     references = policy.dynamics.predict(states[0], 2)
     move = references[1] - references[0]
-    expected = policy.controller.act(states[1, :3], (references[1] + 0.4 * move)[:3])
-    np.testing.assert_allclose(policy.between(memory, states[1:], 0.4)[0], expected, atol=1e-10)
-    again, _ = policy.step(policy.begin(states[:1]), states[:1])
-    np.testing.assert_allclose(policy.between(memory, states[:1], 0.0), again, atol=1e-12)
-
-
-def test_fit_remembers_the_task_of_the_demonstrations():
-    start = Start(task="door", distribution="in", seed=0, index=0, values={})
-    demos = [replace(demo, start=start) for demo in demonstrations(affine_action)]
-    learner = KoopmanLearner(lifting=PaperPolynomialLearner(number=1))
-    assert fit(demos, dynamics=learner).task == "door"
-    with pytest.raises(InputError, match="was learned for door; the task is tool"):
-        fit(demos, dynamics=learner).check_task("tool", LAYOUT, 3)
-
-
-def test_another_layout_or_action_size_is_refused(policy):
-    policy.check_task("anything", LAYOUT, 3)
-    other = StateLayout(robot=("a", "b", "c"), object=("d",))
-    with pytest.raises(InputError, match="other states than those of door"):
-        policy.check_task("door", other, 3)
-    with pytest.raises(InputError, match="actions of 3 components; door takes 5"):
-        policy.check_task("door", LAYOUT, 5)
+    expected = policy.controller.act(states[2, :3], (references[1] + 0.4 * move)[:3])
+    np.testing.assert_allclose(third.actions[0], expected, atol=1e-10)
 
 
 def test_a_saved_policy_acts_as_before_bit_for_bit(policy, tmp_path):
     chosen = replace(policy, task="door", feed="predicted", substeps=5)
     folder = save(chosen, tmp_path / "policy", provenance={"seed": 3})
-    assert sorted(path.name for path in folder.iterdir()) == ["config.json", "model.safetensors"]
+    written = ["README.md", "config.json", "model.safetensors"]
+    assert sorted(path.name for path in folder.iterdir()) == written
     again = load(folder)
     assert (again.task, again.feed, again.substeps) == ("door", "predicted", 5)
-    assert again.layout == LAYOUT
+    assert again.spec.layout == LAYOUT
     np.testing.assert_array_equal(acted(again, measured(8)), acted(chosen, measured(8)))
 
 
@@ -148,30 +112,14 @@ def test_an_existing_folder_is_not_overwritten_unasked(policy, tmp_path):
     policy.save(tmp_path / "policy", replace=True)
 
 
-def test_acting_before_reset_is_refused(policy):
-    with pytest.raises(InputError, match=r"call reset\(state\) first"):
-        replace(policy).act(FIRST)
-
-
-def test_measurements_that_cannot_be_are_refused_and_the_episode_goes_on(policy):
-    states = measured(3)
-    expected = acted(policy, states)
-    policy.reset(states[0])
-    policy.act(states[0])
-    with pytest.raises(InputError, match="not a finite number"):
-        policy.act(np.full(4, np.nan))
-    with pytest.raises(InputError, match=r"must be \(4,\); found \(2,\)"):
-        policy.act(np.zeros(2))
-    np.testing.assert_array_equal(policy.act(states[1]), expected[1])
-
-
 def test_a_reference_that_has_diverged_stops_the_robot(policy):
     wild = KoopmanDynamics(policy.dynamics.lifting, 1e200 * np.eye(len(policy.dynamics.matrix)))
     runaway = TrackingPolicy(wild, policy.controller)
-    runaway.reset(FIRST)
+    session = Session(runaway)
+    session.reset(FIRST)
     with np.errstate(over="ignore", invalid="ignore"), pytest.raises(InputError, match="diverged"):
         for _ in range(3):
-            runaway.act(FIRST)
+            session.act(FIRST)
 
 
 def test_parts_that_do_not_fit_together_are_refused(policy):
@@ -186,4 +134,4 @@ def test_parts_that_do_not_fit_together_are_refused(policy):
 
 def test_demonstrations_without_actions_are_refused_in_one_sentence():
     with pytest.raises(InputError, match="no actions"):
-        fit(demonstrations(None), controller=RidgeControllerLearner())
+        fit(demonstrations(None), recipe="set3", controller=RidgeControllerLearner())

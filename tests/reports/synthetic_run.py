@@ -7,6 +7,7 @@ import numpy as np
 
 from kodex.controllers import RidgeControllerLearner
 from kodex.demonstrations import TrajectorySet, write
+from kodex.evaluation.analysis import Analysis, write_analysis
 from kodex.koopman import KoopmanDynamics, KoopmanLearner
 from kodex.lifting import PaperPolynomialLearner
 from kodex.policies import TrackingPolicy, save
@@ -19,6 +20,7 @@ RESULTS = {
     "task": "door",
     "recipe": "default",
     "distribution": "in",
+    "seed": 2,
     "variation": None,
     "success": {"rate": 0.9125, "low": 0.8303, "high": 0.9570, "instances": 80},
     "success_by_definition": {
@@ -43,7 +45,7 @@ RESULTS = {
 
 def layout(joints=4):
     return StateLayout(
-        robot=tuple(f"joint_{place}" for place in range(joints)),
+        robot=tuple(f"joint_{index}" for index in range(joints)),
         object=("handle_x", "handle_y", "handle_z", "door_velocity"),
     )
 
@@ -55,7 +57,7 @@ def episodes(count, *, steps=20, joints=4, start_names=("door_x", "door_y"), see
     turn = np.linalg.qr(random.normal(size=(size, size)))[0]
     step = turn @ np.diag(np.linspace(0.93, 0.999, size)) @ turn.T
     made = []
-    for place in range(count):
+    for index in range(count):
         values = random.uniform(-1.0, 1.0, len(start_names))
         states = np.empty((steps, size))
         states[0] = random.normal(size=size) + np.resize(values, size)
@@ -70,9 +72,9 @@ def episodes(count, *, steps=20, joints=4, start_names=("door_x", "door_y"), see
                 states=states,
                 actions=2.0 * np.diff(states[:, :joints], axis=0) + states[:-1, :joints],
                 progress=progress,
-                start=Start("door", "in", seed, place, dict(zip(start_names, values, strict=True))),
+                start=Start("door", "in", seed, index, dict(zip(start_names, values, strict=True))),
                 succeeded=succeeded,
-                failure="simulation <diverged>" if place == 3 and not succeeded else None,
+                failure="simulation <diverged>" if index == 3 and not succeeded else None,
             )
         )
     return TrajectorySet(made)
@@ -94,7 +96,9 @@ def write_synthetic_run(
     training = demonstrations[: len(demonstrations) * 4 // 5]
     if dynamics is None:
         dynamics = fitted_dynamics(training)
-    save(TrackingPolicy(dynamics, RidgeControllerLearner().fit(training)), folder / "policy")
+    policy = TrackingPolicy(dynamics, RidgeControllerLearner().fit(training))
+    save(policy, folder / "policy")
+    write_analysis(folder / "analysis", Analysis.of(policy, demonstrations[len(training) :]))
     (folder / "results.json").write_text(json.dumps(results))
     return folder
 

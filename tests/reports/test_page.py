@@ -3,7 +3,6 @@
 import base64
 import copy
 import io
-import json
 import re
 import shutil
 import subprocess
@@ -20,14 +19,16 @@ from synthetic_run import RESULTS, episodes, fitted_dynamics, layout, write_synt
 from kodex.cli import main
 from kodex.demonstrations import TrajectorySet
 from kodex.errors import InputError
-from kodex.reports.dynamics_sections import reference_section, spectrum_section
-from kodex.reports.markup import VOID, element
-from kodex.reports.outcome_sections import failure_section, success_section, video_section
+from kodex.evaluation.analysis import Analysis
+from kodex.experts import expert
+from kodex.policies import load
 from kodex.reports.outcomes import Outcomes
+from kodex.reports.page.dynamics_sections import reference_section, spectrum_section
+from kodex.reports.page.markup import VOID, element
+from kodex.reports.page.outcome_sections import failure_section, success_section, video_section
+from kodex.reports.page.wording import headline, seconds
 from kodex.reports.report import write_report
-from kodex.reports.results import read_results
-from kodex.reports.run_folder import read_run
-from kodex.reports.wording import headline, seconds
+from kodex.reports.run import read_run
 
 
 class Page(HTMLParser):
@@ -114,7 +115,7 @@ def test_every_picture_is_embedded_described_and_also_a_file(run_folder):
 
 
 def test_the_eigenvalues_of_the_operator_are_in_the_text(run_folder):
-    dynamics = read_run(run_folder).policy.dynamics
+    dynamics = load(run_folder / "policy").dynamics
     magnitudes = np.abs(np.linalg.eigvals(dynamics.matrix))
     text = Page((run_folder / "report.html").read_text()).text
     assert f"The largest magnitude is {magnitudes.max():.4f}" in text
@@ -171,8 +172,8 @@ def test_without_video_and_expert_the_page_says_so(tmp_path):
 
 
 def test_a_results_file_with_no_more_than_must_be_there_is_enough(tmp_path):
-    needed = ("format", "version", "task", "recipe", "success", "imitation_error")
-    results = {name: RESULTS[name] for name in needed} | {"imitation_error": None}
+    needed = ("format", "version", "task", "recipe", "distribution", "seed", "success")
+    results = {name: RESULTS[name] for name in needed}
     text = page_of(write_synthetic_run(tmp_path / "run", results=results)).text
     assert "91.2 %" in text
     assert "Nothing more was measured." in text
@@ -227,29 +228,43 @@ class StandStill:
 
 
 def test_dynamics_without_an_operator_leave_out_eigenvalues_with_a_sentence(run_folder):
-    run = read_run(run_folder)
-    run = replace(run, policy=replace(run.policy, dynamics=StandStill(layout())))
-    section = spectrum_section(run)
+    policy = replace(load(run_folder / "policy"), dynamics=StandStill(layout()))
+    analysis = Analysis.of(policy, episodes(5))
+    section = spectrum_section(analysis)
     assert section.pictures == ()
     assert "not a Koopman operator" in section.shown()
-    assert len(reference_section(run).pictures) == 4
+    assert len(reference_section(analysis).pictures) == 4
 
 
-def test_a_policy_without_dynamics_leaves_out_references_with_a_sentence(run_folder):
-    run = replace(read_run(run_folder), policy=object())
-    assert "acts directly, without a reference" in reference_section(run).shown()
+def test_a_policy_without_dynamics_leaves_out_references_with_a_sentence():
+    analysis = Analysis.of(expert("door"), episodes(5))
+    assert "acts directly, without a reference" in reference_section(analysis).shown()
 
 
-@pytest.mark.parametrize("name", ["results.json", "demonstrations.h5", "rollouts.h5", "policy"])
+def test_a_report_needs_neither_the_policy_nor_the_demonstrations(fresh_folder):
+    page = fresh_folder / "report.html"
+    before = page.read_bytes()
+    shutil.rmtree(fresh_folder / "policy")
+    (fresh_folder / "demonstrations.h5").unlink()
+    assert write_report(fresh_folder).read_bytes() == before
+
+
+def test_a_run_of_an_earlier_version_has_a_page_that_says_what_it_lacks(fresh_folder):
+    shutil.rmtree(fresh_folder / "analysis")
+    page = page_of(fresh_folder)
+    assert page.text.count("written by an earlier kodex") == 2
+    assert len(page.all("img")) == 3
+
+
+@pytest.mark.parametrize("name", ["results.json", "rollouts.h5"])
 def test_a_run_that_lacks_a_piece_is_refused_by_its_name(fresh_folder, name):
-    piece = fresh_folder / name
-    shutil.rmtree(piece) if piece.is_dir() else piece.unlink()
+    (fresh_folder / name).unlink()
     with pytest.raises(InputError, match=f"not a whole run: it lacks {name}"):
         write_report(fresh_folder)
 
 
 @pytest.mark.parametrize(
-    "name", ["results.json", "demonstrations.h5", "rollouts.h5", "policy/model.safetensors"]
+    "name", ["results.json", "rollouts.h5", "expert.h5", "analysis/model.safetensors"]
 )
 def test_a_run_that_was_cut_off_is_refused_in_one_sentence_and_keeps_its_page(fresh_folder, name):
     piece, page = fresh_folder / name, fresh_folder / "report.html"
@@ -261,26 +276,10 @@ def test_a_run_that_was_cut_off_is_refused_in_one_sentence_and_keeps_its_page(fr
     assert page.read_bytes() == before
 
 
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({"format": "another"}, "not a results file"),
-        ({"version": 99}, "upgrade kodex"),
-        ({"success": {"rate": 0.5}}, "incomplete"),
-        ({"success": {"rate": "much", "low": 0, "high": 1, "instances": 3}}, "incomplete"),
-        ({"success": {"rate": float("nan"), "low": 0, "high": 1, "instances": 3}}, "incomplete"),
-        ({"provenance": []}, None),
-        ({"seconds": 3}, "incomplete"),
-    ],
-)
-def test_strange_results_are_refused_or_read_but_never_crash(tmp_path, change, reason):
-    path = tmp_path / "results.json"
-    path.write_text(json.dumps(changed(**change)))
-    if reason is None:
-        assert read_results(path).command == ""
-    else:
-        with pytest.raises(InputError, match=reason):
-            read_results(path)
+def test_strange_provenance_leaves_a_page_without_it(tmp_path):
+    results = changed(provenance={"command": None, "versions": [1], "seeds": "7"})
+    text = page_of(write_synthetic_run(tmp_path / "run", results=results)).text
+    assert "The command of this run was not recorded." in text
 
 
 def test_the_command_writes_the_page_and_says_where(fresh_folder, capsys):
@@ -366,3 +365,10 @@ def test_a_page_that_asks_for_the_network_is_stopped_and_noticed(run_folder, tmp
     page.write_text(source.replace("<main>", "<main><img alt='' src='http://a.example/x.png'>"))
     _, console = opened_in_browser(page, tmp_path)
     assert len(console) == 1 and "a.example" in console[0]
+
+
+def test_a_link_in_a_run_folder_is_not_embedded(fresh_folder, tmp_path):
+    (tmp_path / "secret").write_text("precious")
+    (fresh_folder / "video.mp4").unlink(missing_ok=True)
+    (fresh_folder / "video.mp4").symlink_to(tmp_path / "secret")
+    assert page_of(fresh_folder).all("video") == []

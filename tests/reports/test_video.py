@@ -12,10 +12,10 @@ from PIL import Image
 from kodex.cli import main
 from kodex.demonstrations import TrajectorySet, write
 from kodex.errors import InputError, MissingFeatureError
-from kodex.reports.film import BORDER, FAILED_COLOUR, PAUSE, SUCCEEDED_COLOUR, Film, marked
 from kodex.reports.video import find_ffmpeg, write_video
+from kodex.reports.video.film import BORDER, FAILED_COLOUR, PAUSE, SUCCEEDED_COLOUR, Film, marked
 from kodex.rollout import roll_out
-from kodex.rollout.replaying import RecordedActions
+from kodex.rollout.open_loop import RecordedActions
 from kodex.tasks import TASKS, gl, task
 from kodex.tasks.rendering import Painter, Stage
 
@@ -41,7 +41,7 @@ def episodes(name, count=1):
     actions = np.full((count, STATES - 1, a_task.action_size), 0.9)
     starts = a_task.starts("in", count=count, seed=1)
     moved = roll_out(a_task, RecordedActions(actions), starts, horizon=STATES, record=("qpos",))
-    return [replace(each, succeeded=place == 0) for place, each in enumerate(moved)]
+    return [replace(each, succeeded=index == 0) for index, each in enumerate(moved)]
 
 
 def close_to(picture, colour):
@@ -69,13 +69,13 @@ def test_a_start_is_seen_where_it_places_things():
         for start in a_task.starts("in", count=2, seed=3)
     ]
     with Painter(a_task.model(), width=WIDTH, height=HEIGHT) as painter:
-        one, other, again = (painter.paint(_placed(stages[place])) for place in (0, 1, 0))
+        one, other, again = (painter.paint(_placed(stages[index])) for index in (0, 1, 0))
     assert (one != other).any()
     np.testing.assert_array_equal(one, again)
 
 
 def _placed(stage):
-    stage.place(np.array(stage.model.qpos0))
+    stage.pose(np.array(stage.model.qpos0))
     return stage
 
 
@@ -98,7 +98,7 @@ def test_the_frame_says_how_an_episode_ended():
 
 @draws
 def test_an_mp4_decodes_to_the_pictures_of_the_film(tmp_path):
-    pytest.importorskip("imageio_ffmpeg", reason="needs kodex[video]")
+    pytest.importorskip("imageio_ffmpeg", reason="needs the extra video")
     shown = episodes("door", 2)
     width, height = WIDTH, HEIGHT - 1  # a side that H.264 cannot halve
     film = Film(task("door"), shown, (1, 2), width, height)
@@ -190,7 +190,7 @@ def test_if_one_library_fails_the_other_draws(name):
     program = (
         "from kodex.tasks import gl, task; from kodex.tasks.rendering import Painter, Stage\n"
         "door = task('door'); stage = Stage(door.model(), door.camera)\n"
-        "stage.place(stage.model.qpos0.copy())\n"
+        "stage.pose(stage.model.qpos0.copy())\n"
         "painter = Painter(door.model(), width=40, height=30)\n"
         "picture = painter.paint(stage)\n"
         "print(gl.library(), picture.std() > 20, picture.mean() > 100)\n"

@@ -14,14 +14,14 @@ PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 
 
 def test_the_models_are_of_the_version_that_the_project_pins():
-    dependencies = tomllib.loads(PROJECT.read_text())["project"]["dependencies"]
-    assert f"gymnasium-robotics=={adroit.ASSETS_VERSION}" in dependencies
+    extras = tomllib.loads(PROJECT.read_text())["project"]["optional-dependencies"]
+    assert f"gymnasium-robotics=={adroit.ASSETS_VERSION}" in extras["adroit"]
     assert version("gymnasium-robotics") == adroit.ASSETS_VERSION
 
 
 def test_models_of_another_version_are_refused_with_the_remedy(monkeypatch):
     monkeypatch.setattr(adroit, "ASSETS_VERSION", "1.2.0")
-    with pytest.raises(MissingFeatureError, match=r"pip install gymnasium-robotics==1\.2\.0"):
+    with pytest.raises(MissingFeatureError, match=r"1\.2\.0; found .* pip install .*\[adroit\]"):
         adroit._compiled.__wrapped__("adroit_door.xml")
 
 

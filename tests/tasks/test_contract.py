@@ -133,3 +133,12 @@ def test_actions_of_the_wrong_shape_are_refused():
 def test_an_impossible_simulation_is_refused(episodes, threads):
     with pytest.raises(InputError, match="found"):
         task("door").simulation(episodes, threads)
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_the_threshold_is_where_success_and_failure_meet(name):
+    world = task(name)
+    steady = np.full(world.horizon, world.threshold)
+    outcomes = {bool(world.succeeded(steady + side)) for side in (-1e-6, 1e-6)}
+    assert outcomes == {True, False}
+    assert f"{world.threshold:g}" in world.criterion

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from kodex.rollout import roll_out
-from kodex.rollout.replaying import RecordedActions
+from kodex.rollout.open_loop import RecordedActions
 from kodex.tasks import TASKS, task
 from kodex.trajectory import Starts
 
 SEED_DEMONSTRATIONS = Path(__file__).parents[2].parent / "shared" / "demonstrations"
-EPISODES = 12  # of the 50 a task, all of which succeed: enough to notice a changed world
+EPISODES = 12  # of the 50 per task, all of which succeed: enough to notice other physics
 
 
 @pytest.mark.parametrize("name", TASKS)

@@ -1,14 +1,18 @@
 """The tasks as Gymnasium environments: by the rules, and equal to what `roll_out` does."""
 
+import subprocess
+import sys
+
 import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
+import kodex
 import kodex.environments
 from kodex.errors import InputError, MissingFeatureError
 from kodex.rollout import roll_out
-from kodex.rollout.replaying import RecordedActions
+from kodex.rollout.open_loop import RecordedActions
 from kodex.tasks import TASKS, gl, task
 from kodex.tasks.environment import TaskEnvironment
 from kodex.tasks.vector_environment import TaskVectorEnvironment
@@ -154,3 +158,62 @@ def test_pictures_follow_the_hand():
     assert before.shape == after.shape == (120, 160, 3)
     assert before.dtype == np.uint8
     assert (before != after).any(axis=-1).sum() > 50
+
+
+def test_with_context_the_observation_ends_with_what_a_policy_must_be_given():
+    start = task("reorientation").starts("in", count=1, seed=5)
+    with gymnasium.make("kodex/Reorientation-v0", context=True) as environment:
+        single, _ = environment.reset(seed=5)
+        assert environment.observation_space.contains(single)
+    environments = gymnasium.make_vec("kodex/Reorientation-v0", 2, context=True)
+    several, _ = environments.reset(seed=5)
+    assert environments.observation_space.contains(several)
+    environments.close()
+    np.testing.assert_array_equal(several[0], single)
+    assert single[-1] == start.values[0, start.names.index("goal_pitch")]
+
+
+def test_a_session_acts_on_what_reset_and_info_say_as_roll_out_does():
+    a_task = task("reorientation")
+    policy = kodex.fit(kodex.collect(a_task, 6))
+    assert policy.spec.context == ("goal_pitch",)
+    (expected,) = roll_out(a_task, policy, a_task.starts("in", count=1, seed=3), batch_size=1)
+    session = kodex.Session(policy)
+    with gymnasium.make("kodex/Reorientation-v0") as world:
+        state, info = world.reset(seed=3)
+        assert info["start"] == dict(expected.start.values)
+        session.reset(state, info["context"])
+        for _ in range(a_task.horizon - 1):
+            state, _, _, truncated, info = world.step(session.act(state))
+    assert truncated
+    np.testing.assert_allclose(state, expected.states[-1], atol=1e-3)  # actions are float32 there
+    assert info["success"] == expected.succeeded
+
+
+def test_a_vector_environment_names_starts_and_contexts_and_takes_a_seed_per_episode():
+    vector = TaskVectorEnvironment("reorientation", 3)
+    states, info = vector.reset(seed=[5, 6, 7])
+    for number, seed in enumerate((5, 6, 7)):
+        state, alone = TaskEnvironment("reorientation").reset(seed=seed)
+        np.testing.assert_array_equal(states[number], state)
+        assert {n: info["start"][n][number] for n in alone["start"]} == alone["start"]
+        assert info["context"]["goal_pitch"][number] == alone["context"]["goal_pitch"]
+    assert info["context"]["_goal_pitch"].all()
+
+
+def test_an_environment_of_a_task_is_a_world_with_the_names_of_its_states():
+    for source in ("kodex/Reorientation-v0", TaskVectorEnvironment("reorientation", 2)):
+        world = kodex.environment(source, name="pen", horizon=100)
+        assert world.context == ("goal_pitch",)
+        nothing = RecordedActions(np.zeros((2, 5, world.action_size)))
+        first, second = roll_out(world, nothing, world.starts("in", count=2, seed=0), horizon=6)
+        assert first.context != second.context
+        assert first.layout.size == task("reorientation").layout.size
+    assert kodex.environment("kodex/Door-v0").layout == task("door").layout
+
+
+@pytest.mark.parametrize("imports", ["kodex, gymnasium", "gymnasium, kodex"])
+def test_the_environments_are_found_whatever_the_order_of_imports(imports):
+    code = f"import {imports}; print(gymnasium.spec('kodex/Door-v0').max_episode_steps)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "69"

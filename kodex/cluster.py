@@ -1,0 +1,106 @@
+"""A cluster of other machines, behind `--scheduler ADDRESS`: Dask's, if it is installed.
+
+Everything that can be spread takes a standard executor (`kodex.executors`), and Dask has one. What
+is here is only how to reach it, and what to ask of its workers before they are given work.
+"""
+
+import platform
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from kodex.errors import EXTRAS, InputError, explaining
+
+SECONDS = 10.0  # to wait for a scheduler
+
+
+@contextmanager
+def executor_at(address: str | None, *, needs: Sequence[str] = ()) -> Iterator[Executor | None]:
+    """Yield the executor of the Dask scheduler at `address`; None: no executor, all work is here.
+
+    The address may also be the file that `dask scheduler --scheduler-file` wrote.
+    Its workers must have the same kodex as this process, and the packages that the work `needs`.
+    """
+    if address is None:
+        yield None
+        return
+    with explaining("--scheduler"):
+        dask: Any = import_module("distributed")  # it has no types
+    try:
+        place = {"scheduler_file": address} if Path(address).is_file() else {"address": address}
+        client = dask.Client(**place, timeout=SECONDS, set_as_default=False)
+    except (OSError, TimeoutError):
+        raise InputError(
+            f"nobody listens at {address}: start `dask scheduler`, and name the address that it "
+            "prints, such as tcp://10.0.0.1:8786"
+        ) from None
+    except (ValueError, TypeError) as error:
+        raise InputError(
+            f"a scheduler has an address such as tcp://10.0.0.1:8786; found {address!r} ({error})"
+        ) from None
+    with client:
+        check_workers(client.run(_worker_report(needs)), address)
+        # A task is not a pure function of its arguments to Dask, or it would hash all of them.
+        yield client.get_executor(pure=False)
+
+
+def check_workers(reports: Mapping[str, Mapping[str, Any]], address: str) -> None:
+    """Refuse workers that cannot do this process's work, by what each reports of itself."""
+    if not reports:
+        raise InputError(
+            f"the scheduler at {address} has no workers: start some with `dask worker {address}`"
+        )
+    ours = _worker_report(())()
+    for worker, report in reports.items():
+        if report["kodex"] is None:
+            raise InputError(
+                f"the worker {worker} has no kodex: install {ours['kodex']} where it runs, as here"
+            )
+        for package in ("kodex", "python"):
+            if report[package] != ours[package]:
+                raise InputError(
+                    f"the worker {worker} has {package} {report[package]} and this process "
+                    f"{ours[package]}: install the same version in both places"
+                )
+        if report["missing"]:
+            package = report["missing"][0]
+            raise InputError(
+                f"the worker {worker} has no {package}, which this work needs: install kodex with "
+                f"the extra {EXTRAS[package]!r} where it runs"
+            )
+    others = sorted({report["numpy"] for report in reports.values()} - {ours["numpy"]})
+    if others:
+        warnings.warn(
+            f"workers have NumPy {', '.join(others)} and this process {ours['numpy']}: results "
+            "agree, but not to the last bit",
+            stacklevel=3,
+        )
+
+
+def _worker_report(needs: Sequence[str]) -> Callable[[], dict[str, Any]]:
+    """Return a function that tells what a process has; it travels whole, even without kodex."""
+    wanted = tuple(needs)
+    python = platform  # a module travels as its name
+
+    def report() -> dict[str, Any]:
+        from importlib import import_module
+        from importlib.util import find_spec
+
+        def version(name: str) -> str | None:
+            try:
+                return str(import_module(name).__version__)
+            except ImportError:
+                return None
+
+        return {
+            "kodex": version("kodex"),
+            "numpy": version("numpy"),
+            "python": ".".join(python.python_version_tuple()[:2]),
+            "missing": [name for name in wanted if find_spec(name) is None],
+        }
+
+    return report

@@ -1,0 +1,45 @@
+"""Worlds and experts by the names that people give on the command line."""
+
+from pathlib import Path
+from typing import Any
+
+from kodex.errors import InputError
+from kodex.experts import as_expert, expert_of, load_actor
+from kodex.interfaces import Policy
+from kodex.lookup import named_object
+from kodex.world import World
+
+
+def named_world(
+    task: str | None,
+    env: str | None,
+    *,
+    variation: str | None = None,
+    success: str = "end",
+    horizon: int | None = None,
+) -> World:
+    """Return the task called `task`, or the Gymnasium environment called `env`."""
+    if (task is None) == (env is None):
+        found = "neither" if task is None else "both"
+        raise InputError(f"name either a task or an environment (--env ID); found {found}")
+    if task is not None:
+        from kodex.tasks import task as task_named  # which needs MuJoCo
+
+        return task_named(task, variation)
+    if variation is not None:
+        raise InputError("variations are of the tasks; an environment has none: leave it out")
+    from kodex.gym import environment  # which needs Gymnasium
+
+    assert env is not None
+    named = success in ("end", "ever")
+    judge: Any = success if named else named_object(success, "a success criterion")
+    return environment(env, success=judge, horizon=horizon)
+
+
+def named_expert(name: str | None, world: World) -> Policy:
+    """Return the expert in a folder or called `module:function`; None: the shipped one."""
+    if name is None:
+        return expert_of(world)
+    if Path(name).is_dir():
+        return load_actor(name)
+    return as_expert(name, world)

@@ -1,0 +1,186 @@
+"""How each kind of policy acts, as a program of vector operations.
+
+Nothing here computes; it writes down which arrays of the policy meet which vector. A kind that is
+not listed is refused by its name, so nothing is ever exported by half.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from kodex.baselines import ClonedPolicy
+from kodex.controllers import InverseMlpController, PdController, RidgeController
+from kodex.export.acting_dynamics import dynamics_part
+from kodex.export.acting_features import layers, lifted, outputs_of, refusal
+from kodex.export.acting_koopman import koopman_part
+from kodex.export.acting_part import Part
+from kodex.export.program import (
+    Program,
+    Vector,
+    affine,
+    clip,
+    constant,
+    elementwise,
+    given,
+    join,
+    nearest,
+    scaled,
+    spread,
+    take,
+)
+from kodex.interfaces import Controller, Policy
+from kodex.networks.mlp import Mlp
+from kodex.policies import (
+    ContextSpec,
+    KoopmanPolicy,
+    LiftedPolicy,
+    TrackingPolicy,
+)
+from kodex.policies.monitor import Monitored
+from kodex.policies.neighbours import NEAREST, NeighboursPolicy
+from kodex.policies.parts import part_of
+
+
+def program_of(policy: Policy) -> Program:
+    """Return how `policy` acts; a monitor beside it is left out."""
+    policy = policy.inner if isinstance(policy, Monitored) else policy
+    beside: ContextSpec | None = part_of(policy, "context")
+    inner = _policy(policy if beside is None else part_of(policy, "inner"))
+    layout = policy.spec.layout
+    assert layout is not None  # as every policy that can be exported observes states
+    beside = beside or ContextSpec(layout)
+    state, context = given(layout.size), given(len(beside.names))
+    held = len(beside.components) + len(beside.names)  # what stands beside the state
+    memory = given(held + inner.memory_size)
+    kept = join(take(state, beside.columns), context)
+    action, after = inner.step(memory[held:], join(state, memory[:held]))
+    return Program(
+        name=policy.spec.task or "policy",
+        layout=layout,
+        context_names=beside.names,
+        state=state,
+        context=context,
+        memory=memory,
+        first_memory=join(kept, inner.begin(join(state, kept))),
+        action=action,
+        next_memory=join(memory[:held], after) if after.size else memory,
+        substeps=policy.spec.substeps,
+        time_step=policy.spec.control.time_step,
+        action_range=policy.spec.control.action_range,
+        accepts_missing=policy.spec.accepts_missing,
+    )
+
+
+def _policy(policy: Policy) -> Part:
+    match policy:
+        case LiftedPolicy():
+            lifting, outputs = policy.dynamics.lifting, policy.outputs
+            return _forgetful(lambda seen: affine(lifted(lifting, seen), outputs))
+        case KoopmanPolicy():
+            return koopman_part(policy)
+        case ClonedPolicy():
+            return _forgetful(lambda seen: _cloned(policy, seen))
+        case TrackingPolicy():
+            return _tracking(policy)
+        case NeighboursPolicy():
+            return _forgetful(lambda seen: _neighbours(policy, seen))
+    raise refusal(policy)
+
+
+def _forgetful(output: Callable[[Vector], Vector]) -> Part:
+    """Return a part without memory."""
+    return Part(0, lambda first: join(), lambda memory, seen: (output(seen), join()))
+
+
+def _cloned(policy: ClonedPolicy, seen: Vector) -> Vector:
+    standard = (seen - constant(policy.standardiser.shift)) / constant(policy.standardiser.scale)
+    predicted = outputs_of(Mlp.of(policy.parameters, "network"), standard)
+    scale, shift = policy.parameters["action scale"], policy.parameters["action shift"]
+    return predicted * constant(scale) + constant(shift)
+
+
+def _neighbours(policy: NeighboursPolicy, seen: Vector) -> Vector:
+    states = policy.states / policy.scale
+    at = seen / constant(policy.scale)
+    return nearest(at, states, policy.actions, policy.count, NEAREST)
+
+
+def _tracking(policy: TrackingPolicy) -> Part:
+    if policy.substeps != 1:
+        return _tracking_often(policy)
+    dynamics = dynamics_part(policy.dynamics)
+    joints, size = len(policy.layout.robot), dynamics.memory_size
+    if policy.feed == "measured":
+
+        def step(memory: Vector, seen: Vector) -> tuple[Vector, Vector]:
+            reference, after = dynamics.step(memory, seen)
+            action = _controlled(policy.controller, seen[:joints], reference[:joints])
+            return action, after
+
+        return Part(size, dynamics.begin, step)
+
+    def step_predicted(memory: Vector, seen: Vector) -> tuple[Vector, Vector]:
+        reference, after = dynamics.step(memory[:size], seen)
+        action = _controlled(policy.controller, memory[size:], reference[:joints])
+        return action, join(after, reference[:joints])
+
+    return Part(
+        size + joints,
+        lambda first: join(dynamics.begin(first), first[:joints]),
+        step_predicted,
+    )
+
+
+def _tracking_often(policy: TrackingPolicy) -> Part:
+    """Return tracking with a controller that acts several times per step of the reference.
+
+    The memory holds that of the dynamics, the joints of the last reference and of this one, and the
+    substep. The reference is computed in every substep and taken in the first.
+    """
+    dynamics, times = dynamics_part(policy.dynamics), policy.substeps
+    joints, size = len(policy.layout.robot), dynamics.memory_size
+    one = constant(np.ones(1))
+
+    def begin(first: Vector) -> Vector:
+        return join(dynamics.begin(first), first[:joints], first[:joints], constant(np.zeros(1)))
+
+    def step(memory: Vector, seen: Vector) -> tuple[Vector, Vector]:
+        inner, old = memory[:size], memory[size : size + joints]
+        now, phase = memory[size + joints : size + 2 * joints], memory[size + 2 * joints :]
+        is_first = elementwise("relu", one - phase)
+        advanced, after = dynamics.step(inner, seen)
+        before = _either(is_first, now, old)
+        reference = _either(is_first, advanced[:joints], now)
+        move = spread(scaled(phase, 1.0 / times), joints) * (reference - before)
+        current = seen[:joints] if policy.feed == "measured" else before + move
+        action = _controlled(policy.controller, current, reference + move)
+        is_last = elementwise("relu", phase - constant(np.array([times - 2.0])))
+        following = (phase + one) * (one - is_last)
+        return action, join(_either(is_first, after, inner), before, reference, following)
+
+    return Part(size + 2 * joints + 1, begin, step)
+
+
+def _either(flag: Vector, one: Vector, other: Vector) -> Vector:
+    """Return `one` where the flag is 1, and `other` where it is 0."""
+    rest = constant(np.ones(1)) - flag
+    return spread(flag, one.size) * one + spread(rest, one.size) * other
+
+
+def _controlled(controller: Controller, current: Vector, desired: Vector) -> Vector:
+    match controller:
+        case RidgeController():
+            features = controller.features
+            x = join(current, desired - current) * constant(features.scale)
+            x = x + constant(features.shift)
+            bounded, (left, right) = clip(x, features.limit), features.pairs
+            products = take(bounded, left) * take(bounded, right)
+            return affine(join(x, products), controller.weights.T, controller.intercept)
+        case InverseMlpController():
+            return layers(
+                controller.network.weights, controller.network.biases, join(current, desired)
+            )
+        case PdController():
+            ahead = desired + constant(controller.lead) * (desired - current)
+            return ahead * constant(controller.slope) + constant(controller.offset)
+    raise refusal(controller)

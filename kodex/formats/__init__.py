@@ -1,0 +1,107 @@
+"""Data of others, in and out: one file per format, a table of them all here.
+
+Every reader returns demonstrations and sentences about what was lost; nothing in a file is
+executed, and nothing outside of it is read.
+"""
+
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kodex.demonstrations import TrajectorySet
+from kodex.errors import InputError
+from kodex.formats.recording import Taken
+from kodex.formats.roles import Roles
+from kodex.lookup import look_up
+
+__all__ = ["FORMATS", "Format", "Roles", "Taken", "read_as", "recognised", "write_as"]
+
+
+Reader = Callable[[Path, Roles], Taken]
+
+
+class Format(NamedTuple):
+    """How a format is read and, if it can be, written; `module:function` each."""
+
+    reader: str
+    writer: str | None = None
+
+
+FORMATS: dict[str, Format] = {
+    "kodex": Format("kodex.formats.own:read", "kodex.formats.own:write"),
+    "minari": Format("kodex.formats.minari:read", "kodex.formats.minari:write"),
+    "lerobot": Format("kodex.formats.lerobot:read", "kodex.formats.lerobot_writing:write"),
+    "robomimic": Format("kodex.formats.robomimic:read", "kodex.formats.robomimic:write"),
+    "d4rl": Format("kodex.formats.d4rl:read"),
+    "numpy": Format("kodex.formats.tables:read_numpy"),
+    "csv": Format("kodex.formats.tables:read_csv"),
+    "parquet": Format("kodex.formats.tables:read_parquet"),
+}
+ENDINGS = {".npz": "numpy", ".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet"}
+HDF5 = (".h5", ".hdf5", ".hdf")
+
+
+def read_as(path: str | Path, name: str | None = None, roles: Roles | None = None) -> Taken:
+    """Return the demonstrations at `path`, in the format `name` or in what it looks like."""
+    path = Path(path)
+    found = look_up(recognised(path) if name is None else name, FORMATS, "formats")
+    reader: Reader = _function(found.reader)
+    return reader(path, roles or Roles())
+
+
+def write_as(
+    path: str | Path, trajectories: TrajectorySet, name: str, *, replace: bool = False
+) -> tuple[str, ...]:
+    """Write `trajectories` in the format `name`, and return what it does not hold."""
+    writer = look_up(name, FORMATS, "formats").writer
+    if writer is None:
+        writing = ", ".join(each for each, format_ in FORMATS.items() if format_.writer)
+        raise InputError(f"{name} can be read but not written; written are {writing}")
+    if len(trajectories) == 0:
+        raise InputError("there is nothing to write: the set has no trajectories")
+    lost: tuple[str, ...] = _function(writer)(Path(path), trajectories, replace=replace)
+    return lost
+
+
+def recognised(path: Path) -> str:
+    """Return the name of the format that `path` looks like."""
+    from kodex.formats import minari
+
+    if not path.exists():
+        raise InputError(f"there is no file {path}")
+    if minari.folder_of(path) is not None:
+        return "minari"
+    if path.is_dir() and (path / "meta" / "info.json").is_file():
+        return "lerobot"
+    ending = path.suffix.lower()
+    if path.is_file() and ending in ENDINGS:
+        return ENDINGS[ending]
+    if path.is_file() and ending in HDF5:
+        return _hdf5_format(path)
+    hint = ": pickles can run code when they are read; save arrays with numpy.savez" * (
+        ending in (".pkl", ".pickle")
+    )
+    raise InputError(f"{path} is of no known format ({', '.join(FORMATS)}){hint}")
+
+
+def _hdf5_format(path: Path) -> str:
+    from kodex.demonstrations.files import FORMAT
+    from kodex.formats import d4rl, hdf5, robomimic
+
+    with hdf5.opened(path) as file:
+        if hdf5.text(file.attrs, "format") == FORMAT:
+            return "kodex"
+        if robomimic.is_robomimic(file):
+            return "robomimic"
+        if d4rl.is_d4rl(file):
+            return "d4rl"
+        raise InputError(
+            "it is of no known format: neither kodex's nor robomimic's nor D4RL's; "
+            f"found {', '.join(list(file)[:8]) or 'nothing'}"
+        )
+
+
+def _function(target: str) -> Any:
+    module, name = target.split(":")
+    return getattr(import_module(module), name)

@@ -1,0 +1,109 @@
+"""HDF5 files of strangers: read as arrays of numbers, never led out of the file.
+
+A file can point to other files (external links, external and virtual storage) and claim more
+numbers than it holds. All of that is refused, whatever the format.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from kodex.demonstrations.plain_hdf5 import check_heaps
+from kodex.errors import InputError
+
+DAMAGE = (OSError, KeyError, ValueError, TypeError, AttributeError, RuntimeError, MemoryError)
+LARGE = 1 << 30  # bytes; larger arrays must be on the disk, and not only be claimed
+PACKED = 1000  # times: what compression saves at most
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[h5py.File]:
+    """Yield the file at `path`; whatever goes wrong inside names it in one sentence."""
+    if not path.is_file():
+        raise InputError(f"there is no file {path}")
+    try:
+        file = h5py.File(path, "r", locking=False)
+    except OSError as error:
+        raise InputError(f"{path} is not a whole HDF5 file ({error})") from None
+    with file:
+        try:
+            check_heaps(path)
+            yield file
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from None
+        except DAMAGE as error:
+            raise InputError(f"{path}: it is damaged ({error})") from None
+
+
+def member(group: h5py.Group, name: str) -> Any:
+    """Return the group or dataset `name` of `group`, or None; it must be in this very file."""
+    link = group.get(name, getlink=True)
+    if link is None:
+        return None
+    if not isinstance(link, h5py.HardLink):
+        raise InputError(f"{name} is a link to somewhere else, which is not followed")
+    return group[name]
+
+
+def groups(group: h5py.Group, prefix: str) -> list[tuple[str, h5py.Group]]:
+    """Return the subgroups PREFIX0, PREFIX1, ... in the order of their numbers."""
+    numbered = {}
+    for name in group:
+        number = name.removeprefix(prefix)
+        if name.startswith(prefix) and number.isdecimal():
+            found = member(group, name)
+            if not isinstance(found, h5py.Group):
+                raise InputError(f"{name} must be a group")
+            numbered[int(number)] = (name, found)
+    return [numbered[number] for number in sorted(numbered)]
+
+
+def array(group: h5py.Group, name: str) -> NDArray[Any] | None:
+    """Return the array `name` of `group`, or None if there is none."""
+    found = member(group, name)
+    if found is None:
+        return None
+    if not isinstance(found, h5py.Dataset):
+        raise InputError(f"{name} must be an array")
+    if found.external or found.is_virtual:
+        raise InputError(f"{name} is stored in another file, which is not read")
+    stored = found.id.get_storage_size()
+    if found.nbytes > max(LARGE, PACKED * stored):
+        raise InputError(f"{name} claims {found.nbytes} bytes, and {stored} are stored")
+    values = np.asarray(found[()])
+    if values.ndim == 0:
+        raise InputError(f"{name} must be an array; found a single value")
+    return values
+
+
+def needed(group: h5py.Group, name: str) -> NDArray[Any]:
+    """Return the array `name` of `group`, which must be there."""
+    values = array(group, name)
+    if values is None:
+        raise InputError(f"{group.name} has no {name}")
+    return values
+
+
+def arrays_below(group: h5py.Group, prefix: str = "") -> Iterator[tuple[str, NDArray[Any]]]:
+    """Yield every array below `group`, by its path with `_` between the names."""
+    for name in group:
+        found = member(group, name)
+        if isinstance(found, h5py.Group):
+            yield from arrays_below(found, f"{prefix}{name}_")
+        elif isinstance(found, h5py.Dataset) and found.ndim:
+            values = array(group, name)
+            assert values is not None
+            yield f"{prefix}{name}", values
+
+
+def text(attributes: Any, name: str) -> str | None:
+    """Return an attribute that is a text, or None."""
+    value = attributes.get(name)
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "replace")
+    return value if isinstance(value, str) else None

@@ -1,0 +1,124 @@
+"""NumPy archives, CSV and Parquet: arrays and columns with a number for the episode."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kodex.demonstrations.assembling import ALIASES, assemble
+from kodex.demonstrations.from_arrays import demonstrations_from
+from kodex.demonstrations.tables import as_columns, episodes_of_columns
+from kodex.errors import InputError, explaining
+from kodex.formats.recording import Taken
+from kodex.formats.roles import Roles
+from kodex.storage.archives import read_archive
+from kodex.trajectory import StateLayout
+
+
+def read_numpy(path: Path, roles: Roles) -> Taken:
+    """Return the demonstrations of an NPZ archive: `states`, `actions`, and perhaps `episode`."""
+    arrays = read_archive(path, kinds="fiubUS")
+    if not any(ALIASES.get(name) == "states" for name in arrays):
+        return _taken(arrays, roles)
+    known = {name: values for name, values in arrays.items() if name in ALIASES}
+    lost = [name for name in arrays if name not in known]
+    for role in ("robot", "object"):  # lists of names, as people store them beside the states
+        if role in lost and arrays[role].dtype.kind in "US" and getattr(roles, role) is None:
+            roles = roles.changed(**{role: tuple(map(str, arrays[role].tolist()))})
+            lost.remove(role)
+    if roles.actions is not None or roles.context:
+        raise InputError("actions and context of an archive are arrays of it, or dict(episode=...)")
+    trajectories = demonstrations_from(
+        known,
+        robot=roles.robot,
+        object=roles.object,
+        time_step=roles.time_step,
+        action_range=roles.action_range,
+        units=roles.units,
+        task=roles.task,
+    )
+    layout = trajectories.layout
+    if roles.names:
+        raise InputError(
+            f"the {layout.size} components of an archive are named with --robot and --object"
+        )
+    return Taken(trajectories, (f"arrays: {', '.join(lost)}",) if lost else ())
+
+
+def read_csv(path: Path, roles: Roles) -> Taken:
+    """Return the demonstrations of a CSV file with a head line; commas, semicolons or tabs."""
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            head = file.readline().strip()
+            mark = max(",;\t", key=head.count)
+            names = [name.strip().strip('"') for name in head.split(mark)]
+            rows = np.loadtxt(
+                file, delimiter=mark, ndmin=2, dtype=str, comments=None, quotechar='"'
+            )
+    except (OSError, ValueError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is not a table of commas: {str(error).splitlines()[0]}") from None
+    if len(set(names)) != len(names) or not all(names):
+        raise InputError(f"{path} needs a head line with a name per column; found {head[:80]!r}")
+    if not rows.size or rows.shape[1] != len(names):
+        raise InputError(f"{path} has {len(names)} names and {rows.shape[-1]} columns below them")
+    return _taken({name: _numbers(rows[:, index]) for index, name in enumerate(names)}, roles)
+
+
+def read_parquet(path: Path, roles: Roles) -> Taken:
+    """Return the demonstrations of a Parquet file."""
+    with explaining("a Parquet file"):
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    try:
+        table = pq.read_table(path)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise InputError(f"{path} is not a Parquet file ({str(error).splitlines()[0]})") from None
+    return _taken(table, roles)
+
+
+def _taken(table: Any, roles: Roles) -> Taken:
+    columns = as_columns(table)
+    for known in ("episode", "episode_index"):
+        if roles.episode is None and known in columns:
+            roles = roles.changed(episode=known)
+    for known in ("step", "frame_index"):
+        if roles.step is None and known in columns:
+            roles = roles.changed(step=known)
+    chosen = episodes_of_columns(
+        columns,
+        robot=roles.robot,
+        object=roles.object,
+        actions=roles.actions,
+        context=roles.context,
+        episode=roles.episode or "episode",
+        step=roles.step or "step",
+    )
+    lost = []
+    if chosen.left_out:
+        lost.append(f"columns: {', '.join(chosen.left_out)}")
+    if chosen.actions:
+        lost.append("the last action of each episode, which no state follows")
+    names = roles.names
+    trajectories = assemble(
+        chosen.episodes,
+        StateLayout(
+            tuple(names.get(name, name) for name in chosen.layout.robot),
+            tuple(names.get(name, name) for name in chosen.layout.object),
+        ),
+        time_step=chosen.time_step if roles.time_step is None else roles.time_step,
+        action_range=roles.action_range,
+        units=roles.units,
+        task=roles.task,
+    )
+    return Taken(trajectories, tuple(lost))
+
+
+def _numbers(words: Any) -> Any:
+    """Return a column as numbers if it is such; truth is 1 or 0."""
+    lowered = np.char.lower(words)
+    if np.isin(lowered, ("true", "false")).all():
+        return lowered == "true"
+    try:
+        return words.astype(np.float64)
+    except ValueError:
+        return words

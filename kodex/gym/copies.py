@@ -1,0 +1,164 @@
+"""Copies of one environment that take their steps together, and what came of each step.
+
+Single copies take their steps one after the other, and one that raises an error hurts only itself.
+A vector environment takes the steps of all; an error there cannot be told apart and ends them all.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any, NamedTuple, Protocol
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from numpy.typing import NDArray
+
+from kodex.gym.flattening import row_of
+from kodex.trajectory import Array
+
+AnyEnv = gymnasium.Env[Any, Any]
+AnyVectorEnv = VectorEnv[Any, Any, Any]
+
+
+class Outcome(NamedTuple):
+    """What one environment answered."""
+
+    observation: Any
+    info: Mapping[str, Any]
+    reward: float = 0.0
+    ended: bool = False
+
+
+Answer = Outcome | str  # a text says why there is no answer
+Answers = list[Answer | None]  # None: this one was not asked
+
+
+class Copies(Protocol):
+    """As many copies as episodes run at once."""
+
+    def reset(self, seeds: Sequence[int]) -> Answers:
+        """Begin an episode in each."""
+
+    def step(self, actions: Array, asked: NDArray[np.bool_]) -> Answers:
+        """Act in those that are `asked`."""
+
+
+class SingleCopies:
+    """Environments of their own, made when they are first needed."""
+
+    def __init__(
+        self,
+        make: Callable[[], AnyEnv],
+        made: Sequence[AnyEnv],
+        *,
+        keep_broken: bool = False,
+    ) -> None:
+        self._make = make
+        self._all: list[AnyEnv | None] = list(made)
+        self._keep_broken = keep_broken  # because there is no other
+
+    def sized(self, count: int) -> "SingleCopies":
+        """Return these, with room for `count`."""
+        self._all += [None] * (count - len(self._all))
+        return self
+
+    def reset(self, seeds: Sequence[int]) -> Answers:
+        """Begin an episode in as many copies; one that failed before is made anew."""
+        return [
+            self._try(at, "reset", partial(self._reset, at, seed)) for at, seed in enumerate(seeds)
+        ]
+
+    def step(self, actions: Array, asked: NDArray[np.bool_]) -> Answers:
+        """Act in those copies that are `asked`."""
+        return [
+            self._try(at, "step", partial(self._step, at, action)) if asked[at] else None
+            for at, action in enumerate(actions)
+        ]
+
+    def _reset(self, at: int, seed: int) -> Outcome:
+        environment = self._all[at]
+        if environment is None:
+            environment = self._all[at] = self._make()
+        return Outcome(*environment.reset(seed=seed))
+
+    def _step(self, at: int, action: Array) -> Outcome:
+        environment = self._all[at]
+        assert environment is not None  # it was reset
+        space = environment.action_space
+        observation, reward, terminated, truncated, info = environment.step(
+            action.reshape(space.shape or ()).astype(space.dtype)
+        )
+        return Outcome(observation, info, float(reward), bool(terminated or truncated))
+
+    def _try(self, at: int, what: str, call: Callable[[], Outcome]) -> Answer:
+        try:
+            return call()
+        except Exception as error:  # whatever somebody's environment raises
+            broken = self._all[at]
+            if broken is not None and not self._keep_broken:
+                self._all[at] = None
+                with suppress(Exception):
+                    broken.close()
+            return f"the environment's {what} raised {type(error).__name__}: {error}"
+
+
+class VectorCopies:
+    """The environments of one vector environment; those that are too many idle along."""
+
+    def __init__(self, environment: AnyVectorEnv, count: int) -> None:
+        self._environment, self._count = environment, count
+        self._mode = environment.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP)
+        self._done = np.zeros(environment.num_envs, dtype=bool)
+
+    def reset(self, seeds: Sequence[int]) -> Answers:
+        """Begin an episode in each."""
+        all_seeds: Any = [*seeds, *[seeds[-1]] * (self._environment.num_envs - len(seeds))]
+        self._done[:] = False
+        try:
+            observations, info = self._environment.reset(seed=all_seeds)
+        except Exception as error:  # whatever somebody's environment raises
+            reason = f"the vector environment's reset raised {type(error).__name__}: {error}"
+            return [reason] * self._count
+        return [Outcome(row_of(observations, at), info_of(info, at)) for at in range(self._count)]
+
+    def step(self, actions: Array, asked: NDArray[np.bool_]) -> Answers:
+        """Act in all, and answer for those that are `asked`."""
+        environment = self._environment
+        space = environment.single_action_space
+        padded = np.zeros((environment.num_envs, actions.shape[1]))
+        padded[: self._count] = np.where(asked[:, None], actions, 0.0)
+        shaped = padded.reshape(-1, *(space.shape or ())).astype(space.dtype)
+        if self._mode == AutoresetMode.DISABLED and self._done.any():
+            environment.reset(options={"reset_mask": self._done.copy()})
+        try:
+            observations, rewards, terminated, truncated, info = environment.step(shaped)
+        except Exception as error:  # whatever somebody's environment raises
+            reason = f"the vector environment's step raised {type(error).__name__}: {error}"
+            return [reason if each else None for each in asked]
+        self._done = np.asarray(terminated) | np.asarray(truncated)
+        same = self._mode == AutoresetMode.SAME_STEP
+        answers: Answers = []
+        for at in range(self._count):
+            shown, said = row_of(observations, at), info_of(info, at)
+            if same and self._done[at]:  # what is shown belongs to the next episode already
+                shown, said = info["final_obs"][at], info_of(info["final_info"], at)
+            outcome = Outcome(shown, said, float(rewards[at]), bool(self._done[at]))
+            answers.append(outcome if asked[at] else None)
+        return answers
+
+
+def info_of(info: Mapping[str, Any], number: int) -> dict[str, Any]:
+    """Return what a vector environment's `info` says of one episode."""
+    found = {}
+    for name, values in info.items():
+        if name.startswith("_") and name[1:] in info:
+            continue
+        mask = info.get(f"_{name}")
+        if mask is not None and not mask[number]:
+            continue
+        if isinstance(values, Mapping):
+            found[name] = info_of(values, number)
+        elif np.ndim(values) and len(values) > number:
+            found[name] = values[number]
+    return found

@@ -1,0 +1,61 @@
+"""How much of the actions in demonstrations a policy leaves unexplained, where the robot was shown.
+
+The policy is handed the recorded states, so this says what was learned and not how well it acts:
+an error of actions that were never held out, or never decided by the state, is found before any
+robot moves.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from kodex.interfaces import Policy
+from kodex.trajectory import Trajectory
+
+MOST = 0.25  # of the variance of actions; demonstrations of which more stays open are too few
+EPISODES = 20  # at most
+
+
+def unexplained(policy: Policy, demonstrations: Sequence[Trajectory]) -> float | None:
+    """Return the share of the variance of actions that `policy` does not explain.
+
+    None if the demonstrations have no actions, or the policy does not act on their states.
+    """
+    shown = [each for each in demonstrations[:EPISODES] if each.actions is not None]
+    spec = policy.spec
+    if not shown or spec.observes != "state" or spec.substeps != 1:
+        return None
+    mean = np.concatenate([each.actions for each in shown if each.actions is not None]).mean(axis=0)
+    missed = total = 0.0
+    for each in shown:
+        assert each.actions is not None
+        given = np.array([[each.context[name] for name in spec.context]]) if spec.context else None
+        memory, taken = policy.begin(each.states[:1], given), []
+        for state in each.states[:-1]:
+            step = policy.step(memory, state[None])
+            memory = step.memory
+            taken.append(step.actions[0])
+        missed += float(np.sum((np.array(taken) - each.actions) ** 2))
+        total += float(np.sum((each.actions - mean) ** 2))
+    return missed / total if total > 0.0 else None
+
+
+def doubts(
+    policy: Policy, training: Sequence[Trajectory], validation: Sequence[Trajectory]
+) -> list[str]:
+    """Return what the actions of demonstrations that were held out say of them, in sentences."""
+    learned = unexplained(policy, training)
+    held_out = unexplained(policy, validation)
+    if learned is not None and learned > MOST:
+        return [
+            f"the state does not decide the actions: {100 * learned:.0f} % of their variance stays "
+            "unexplained even where the policy learned; put into the state, or give as context, "
+            "what the demonstrator looked at, such as the goal or velocities"
+        ]
+    if held_out is not None and held_out > MOST:
+        return [
+            f"{100 * held_out:.0f} % of the variance of the actions in held-out demonstrations "
+            f"stays unexplained (where the policy learned: {100 * (learned or 0.0):.0f} %): record "
+            "more demonstrations, or show what the demonstrator looked at, such as the goal"
+        ]
+    return []

@@ -1,0 +1,249 @@
+"""Learning a policy that the Koopman operator drives: least squares throughout, nothing beside it.
+
+What has to be selected is selected by leaving whole episodes out, so ten demonstrations are ten
+demonstrations in all, and none is kept back:
+
+- the ridge of the actions D by the exact leave-one-episode-out error;
+- the ridge of the operator K by the actions D Kᵗ φ(x(1)) of episodes that K was not fitted to;
+- what K leaves unexplained, which decides how far measurements are believed, in the same episodes.
+
+Demonstrations of one expert all keep the same time, so nothing in them says that a slower arm
+arrives later. `timing` says so: things may happen some steps earlier or later, which moves z along
+its velocity, and an innovation in that direction is believed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from kodex.demonstrations import check_training
+from kodex.demonstrations.spreading import Part, gathered
+from kodex.errors import InputError
+from kodex.interfaces import Lifting
+from kodex.koopman import KoopmanLearner, TransitionMoments, sample_of
+from kodex.koopman.correction import (
+    Correction,
+    innovation_covariance,
+    noise_covariance,
+    velocity_covariance,
+)
+from kodex.least_squares import NormalEquations, Ridge, left_out_errors, one_blas_thread
+from kodex.policies.koopman import KoopmanPolicy
+from kodex.policies.lifted import LiftedLearner
+from kodex.trajectory import Array, Trajectory
+
+SCORED = 8  # episodes of a fold are enough to rank ridges that are a factor of 100 apart
+ENOUGH = 1000  # demonstrations show the slope of an action over its joint
+BOUNDLESS = 1e30
+MARGIN = 0.02  # of the range of first states, beyond which an episode begins outside of it
+LEFT_OUT = 60  # episodes are enough for a leave-one-out error, and for a covariance
+
+
+class Episode(NamedTuple):
+    """A demonstration as the least squares see it."""
+
+    lifted: Array  # (T, p)
+    actions: Array  # (T - 1, m)
+
+
+@dataclass(frozen=True)
+class KoopmanPolicyLearner:
+    """Settings of a `KoopmanPolicy`; they are the same for every task."""
+
+    features: LiftedLearner = field(default_factory=LiftedLearner)  # whose lifting is taken
+    ridges: tuple[float, ...] = (1e-4, 1e-3)  # of D
+    operator_ridges: tuple[float, ...] = (1e-6, 1e-4)  # of K, towards the identity
+    noise: float = 0.1  # of measurements that are still believed, in standard deviations
+    horizon: int = 3  # steps ahead for which what K leaves unexplained is taken
+    timing: float = 0.1  # steps, the standard deviation of when things happen
+    firmness: float = 4.0  # of the feedback on a lag, in units of the servo's own slope
+    folds: int = 5
+
+    def __post_init__(self) -> None:
+        for ridges in (self.ridges, self.operator_ridges):
+            if not ridges or min(ridges) <= 0.0:
+                raise InputError(f"ridges must be greater than 0; found {ridges}")
+        if not self.noise > 0.0 or self.timing < 0.0 or self.firmness < 0.0:
+            raise InputError(
+                "noise must be greater than 0, timing and firmness 0 or more; "
+                f"found {self.noise}, {self.timing} and {self.firmness}"
+            )
+        if self.horizon < 1 or self.folds < 2:
+            raise InputError(
+                f"horizon must be 1 or more, folds 2 or more; found {self.horizon}, {self.folds}"
+            )
+
+    @one_blas_thread()
+    def fit(
+        self,
+        training: Sequence[Trajectory],
+        validation: Sequence[Trajectory] | None = None,
+        *,
+        checkpoint: str | Path | None = None,
+    ) -> KoopmanPolicy:
+        """Return the policy learned from `training`; nothing is selected by `validation`."""
+        data = check_training(training, validation, actions=True)
+        assert data.action_size is not None
+        lifting = self.features.lifting_for(training)
+        count = min(self.folds, len(training))  # a single demonstration is its own fold
+        parts = [training[fold::count] for fold in range(count)]
+        folds = [TransitionMoments.with_actions(lifting, part, data.action_size) for part in parts]
+        moments = sum(folds[1:], start=folds[0])
+        some = training[:: max(1, len(training) // LEFT_OUT)]
+        ridge = self._action_ridge(
+            moments.action_equations, [_episode(lifting, each) for each in some], len(training)
+        )
+        fitted = [_without(moments, fold, each) for fold, each in enumerate(folds)]
+        # However many demonstrations there are, only these are kept in memory, lifted.
+        kept = max(SCORED, LEFT_OUT // count)
+        left_out = [[_episode(lifting, each) for each in part[:kept]] for part in parts]
+        operator = self._operator_ridge(fitted, ridge, left_out)
+        unexplained = np.mean(
+            [
+                self._unexplained(operator.solve(each.equations), episodes[: LEFT_OUT // count])
+                for each, episodes in zip(fitted, left_out, strict=True)
+            ],
+            axis=0,
+        )
+        states = sample_of(training, data.states)
+        changing = np.max(gathered(_longest_ways, training), axis=0) > 0.0
+        noise = self.noise * np.std(states, axis=0) * changing
+        return KoopmanPolicy(
+            dynamics=KoopmanLearner(solver=operator).fit_moments(lifting, moments),
+            outputs=ridge.solve(moments.action_equations),
+            correction=Correction.of(unexplained, noise_covariance(lifting, states, noise)),
+            stiffness=self.firmness * servo_slopes(training[:: max(1, len(training) // ENOUGH)]),
+            changing=changing,
+            begins=range_of_first_states(training),
+            horizon=self.horizon,
+            task=data.task,
+            control=data.control,
+        )
+
+    def _unexplained(self, matrix: Array, episodes: Sequence[Episode]) -> Array:
+        """Return the covariance of what K and the clock miss in episodes it was not fitted to."""
+        lifted = [each.lifted for each in episodes]
+        missed = innovation_covariance(matrix, lifted, self.horizon)
+        return missed + self.timing**2 * velocity_covariance(lifted)
+
+    def _action_ridge(
+        self, equations: NormalEquations, episodes: Sequence[Episode], count: int
+    ) -> Ridge:
+        """Return the ridge with the least error of `episodes`, which are some of `count`."""
+
+        def error(ridge: Ridge) -> float:
+            errors = [
+                left_out_errors(equations, ridge, each.lifted[:-1], each.actions, 1.0 / count)
+                for each in episodes
+            ]
+            return float(np.mean([np.mean(each**2) for each in errors]))
+
+        return min(map(Ridge, self.ridges), key=error)
+
+    def _operator_ridge(
+        self,
+        fitted: Sequence[TransitionMoments],
+        ridge: Ridge,
+        left_out: Sequence[Sequence[Episode]],
+    ) -> Ridge:
+        """Return the ridge whose K predicts the actions of whole episodes best, open loop."""
+
+        def error(candidate: Ridge) -> float:
+            return float(
+                np.mean(
+                    [
+                        _open_loop_error(
+                            candidate.solve(each.equations),
+                            ridge.solve(each.action_equations),
+                            episodes[:SCORED],
+                        )
+                        for each, episodes in zip(fitted, left_out, strict=True)
+                    ]
+                )
+            )
+
+        candidates = [Ridge(strength, toward="identity") for strength in self.operator_ridges]
+        return min(candidates, key=error)
+
+
+def range_of_first_states(demonstrations: Sequence[Trajectory]) -> Array:
+    """Return the lowest and the highest first state, (2, n), each moved outwards by a margin.
+
+    The highest of N evenly spread numbers is about 1/N of their range below the end of it. Joints
+    have no range: that a robot begins otherwise does not make it another skill.
+    """
+    firsts = np.array(gathered(_extreme_first_states, demonstrations))
+    low, high = firsts[:, 0].min(axis=0), firsts[:, 1].max(axis=0)
+    margin = max(MARGIN, 1.0 / len(demonstrations)) * (high - low)
+    # what rounds otherwise on another machine is not outside either
+    margin += 1e-9 * np.maximum(np.abs(low), np.abs(high)) + 1e-12
+    margin[: len(demonstrations[0].layout.robot)] = BOUNDLESS
+    return np.array([low - margin, high + margin])
+
+
+def _extreme_first_states(part: Part) -> Array:
+    firsts = np.array([each.states[0] for each in part.demonstrations])
+    return np.array([firsts.min(axis=0), firsts.max(axis=0)])
+
+
+def servo_slopes(demonstrations: Sequence[Trajectory]) -> Array:
+    """Return F, (m, n_robot): the slope of each action over the joint that it drives.
+
+    It is what least squares gives a(t) ≈ f q(t) + h (q(t+1) - q(t)) + c, one joint at a time, so a
+    servo's position target is turned back into its action. A slope that is negative is none. If
+    there are not as many actions as joints, nobody knows which drives which, and F is 0.
+    """
+    first = demonstrations[0]
+    assert first.actions is not None
+    shape = (first.actions.shape[1], len(first.layout.robot))
+    if shape[0] != shape[1]:
+        return np.zeros(shape)
+    joints = np.concatenate([each.robot[:-1] for each in demonstrations])
+    moves = np.concatenate([np.diff(each.robot, axis=0) for each in demonstrations])
+    actions = np.concatenate([_actions_of(each) for each in demonstrations])
+    slopes = np.zeros(shape[1])
+    for joint in range(shape[1]):
+        known = np.column_stack([joints[:, joint], moves[:, joint], np.ones(len(joints))])
+        slopes[joint] = np.linalg.lstsq(known, actions[:, joint])[0][0]
+    return np.diag(np.maximum(slopes, 0.0))
+
+
+def _episode(lifting: Lifting, demonstration: Trajectory) -> Episode:
+    return Episode(lifting.lift(demonstration.states), _actions_of(demonstration))
+
+
+def _actions_of(demonstration: Trajectory) -> Array:
+    assert demonstration.actions is not None  # which was checked
+    return demonstration.actions
+
+
+def _longest_ways(part: Part) -> Array:
+    """Return how far each component moves at most in one demonstration, (n,)."""
+    return np.asarray(np.max([np.ptp(each.states, axis=0) for each in part.demonstrations], axis=0))
+
+
+def _without(total: TransitionMoments, fold: int, part: TransitionMoments) -> TransitionMoments:
+    """Return the moments of the other folds; of a single one, the moments that there are."""
+    if part.demonstrations == total.demonstrations:
+        return total
+    return total - part
+
+
+def _open_loop_error(matrix: Array, outputs: Array, episodes: Sequence[Episode]) -> float:
+    """Return the mean squared error of a(t) ≈ D Kᵗ z(0) over whole episodes."""
+    lifted = np.array([each.lifted[0] for each in episodes])
+    longest = max(len(each.actions) for each in episodes)
+    predicted = np.empty((len(episodes), longest, len(outputs)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for step in range(longest):
+            predicted[:, step] = lifted @ outputs.T
+            lifted = lifted @ matrix.T
+        errors = [
+            np.mean((mine[: len(each.actions)] - each.actions) ** 2)
+            for mine, each in zip(predicted, episodes, strict=True)
+        ]
+    error = float(np.mean(errors))
+    return error if np.isfinite(error) else float("inf")

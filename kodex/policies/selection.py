@@ -1,0 +1,115 @@
+"""Selecting the ridge of the actions by leaving whole episodes out, exactly and from sums.
+
+No demonstration is kept back: the error of each episode's actions, by the policy learned from all
+others, follows from the sums over all of them (`kodex.least_squares.left_out_errors`). It is the
+share of the actions' variance that stays unexplained, so it has no unit. The rule prefers robust
+over marginally better: of the ridges whose error chance cannot tell from the least, the largest.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from kodex.demonstrations.spreading import Part, every, gathered, summed
+from kodex.interfaces import Lifting
+from kodex.least_squares import Moments, NormalEquations, Ridge, rotated_left_out_errors
+from kodex.trajectory import Array, Trajectory
+
+STEPS = 1000  # of an episode, evenly spread, are enough
+
+
+class Selected(NamedTuple):
+    """A lifting with the ridge that suits it."""
+
+    lifting: Lifting
+    ridge: Ridge
+    error: float  # the least unexplained share of the actions' variance in episodes left out
+
+
+class Shown(NamedTuple):
+    """Every `step`-th of some demonstrations, which can be iterated over several times."""
+
+    demonstrations: Iterable[Trajectory]
+    step: int
+
+    def moments(self, lifting: Lifting) -> Moments:
+        """Return the moments of the actions given the observables; episodes weigh alike."""
+        return summed(partial(_moments, lifting), every(*self))
+
+    def selected(self, lifting: Lifting, ridges: Sequence[Ridge]) -> Selected:
+        """Return `lifting` with the largest ridge within a standard error of the best.
+
+        A single demonstration cannot be left out: then it is the first of `ridges`.
+        """
+        moments = self.moments(lifting)
+        if moments.weight < 1.5:
+            return Selected(lifting, ridges[0], 0.0)
+        errors = self.errors(lifting, moments, ridges)
+        means = errors.mean(axis=1)
+        best = int(np.argmin(means))
+        chance = errors[best].std(ddof=1) / np.sqrt(errors.shape[1])
+        near = np.flatnonzero(means <= means[best] + chance)
+        taken = max(near.tolist(), key=lambda number: ridges[number].strength)
+        return Selected(lifting, ridges[taken], float(means[best]))
+
+    def errors(self, lifting: Lifting, moments: Moments, ridges: Sequence[Ridge]) -> Array:
+        """Return the unexplained share of each episode when left out, (ridges, episodes)."""
+        function = partial(_errors, lifting, moments.equations, tuple(ridges), moments.weight)
+        squares = np.concatenate(gathered(function, every(*self)), axis=1)
+        variance = self._variance()
+        varying = variance > 0.0  # an action that never changes has nothing to explain
+        shares = squares[..., varying] / variance[varying]
+        return np.asarray(shares.sum(axis=-1) / max(1, np.count_nonzero(varying)))
+
+    def _variance(self) -> Array:
+        """Return the variance of each action, (m,)."""
+        weight, mean, power = summed(_action_sums, every(*self))
+        spread = power / weight - (mean / weight) ** 2
+        return np.where(spread > 1e-12 * power / weight, spread, 0.0)
+
+
+def _rows(each: Trajectory) -> tuple[Array, Array]:
+    """Return states and actions of an episode, (rows, n) and (rows, m)."""
+    assert each.actions is not None  # checked before
+    stride = -(-len(each.actions) // STEPS)
+    return each.states[:-1:stride], each.actions[::stride]
+
+
+def _moments(lifting: Lifting, part: Part) -> Moments:
+    size = lifting.recovery.shape[1]
+    total = None
+    for each in part.demonstrations:
+        states, actions = _rows(each)
+        weights = np.full(len(actions), 1.0 / len(actions))
+        term = Moments.of(lifting.lift(states), actions, weights)
+        total = term if total is None else total + term
+    return total or Moments(np.zeros((size, size)), np.zeros((0, size)), np.zeros(0), 0.0)
+
+
+def _action_sums(part: Part) -> Array:
+    """Return Σ 1, Σ a and Σ a² over episodes of their means, (3, m)."""
+    rows = [_rows(each)[1] for each in part.demonstrations]
+    sums = [[np.ones(a.shape[1]), a.mean(axis=0), (a**2).mean(axis=0)] for a in rows]
+    return np.asarray(np.sum(sums, axis=0))
+
+
+def _errors(
+    lifting: Lifting,
+    equations: NormalEquations,
+    ridges: Sequence[Ridge],
+    episodes: float,
+    part: Part,
+) -> Array:
+    """Return mean squares of the actions' errors, (ridges, episodes, m)."""
+    squares = []
+    for each in part.demonstrations:
+        states, actions = _rows(each)
+        rotated = lifting.lift(states) @ equations.spectrum.vectors
+        errors = (
+            rotated_left_out_errors(equations, ridge, rotated, actions, 1.0 / episodes)
+            for ridge in ridges
+        )
+        squares.append([np.mean(error**2, axis=0) for error in errors])
+    return np.array(squares).transpose(1, 0, 2)

@@ -1,0 +1,70 @@
+"""A part of the page: what was found in a sentence, pictures of it, and perhaps a table."""
+
+from base64 import b64encode
+from dataclasses import dataclass
+from typing import Self
+
+from matplotlib.figure import Figure
+
+from kodex.reports.figures.style import png
+from kodex.reports.page.markup import Markup, element
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawn figure with words for those who see it and for those who do not."""
+
+    name: str
+    content: bytes  # a PNG file
+    size: tuple[int, int]  # width and height in dots
+    alternative: str  # read aloud instead of the picture
+    caption: str  # what to look for
+
+    @classmethod
+    def of(cls, name: str, figure: Figure, *, alternative: str, caption: str) -> Self:
+        """Return the picture of `figure`."""
+        return cls(name, png(figure), figure.canvas.get_width_height(), alternative, caption)
+
+    def shown(self) -> Markup:
+        """Return the picture as a part of the page; nothing is left outside of it."""
+        width, height = self.size
+        image = element(
+            "img",
+            src=f"data:image/png;base64,{b64encode(self.content).decode()}",
+            alt=self.alternative,
+            width=str(width),
+            height=str(height),
+        )
+        return element("figure", image, element("figcaption", self.caption))
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and what stands below it."""
+
+    heading: str
+    before: tuple[Markup, ...] = ()
+    pictures: tuple[Picture, ...] = ()
+    beside: tuple[Markup, ...] = ()  # in the grid of the pictures, after them
+    after: tuple[Markup, ...] = ()
+
+    def shown(self) -> Markup:
+        """Return the section as a part of the page."""
+        grid = (*(picture.shown() for picture in self.pictures), *self.beside)
+        return element(
+            "section",
+            element("h2", self.heading),
+            *self.before,
+            *((element("div", *grid, class_="figures"),) if grid else ()),
+            *self.after,
+        )
+
+
+def paragraph(sentence: str) -> Markup:
+    """Return a sentence as a paragraph."""
+    return element("p", sentence)
+
+
+def absent(sentence: str) -> Markup:
+    """Return the sentence that stands where something is not there."""
+    return element("p", sentence, class_="absent")

@@ -1,0 +1,89 @@
+"""Results in plain words, for somebody who has not read the paper."""
+
+import math
+
+from kodex.evaluation import Rate, Results
+
+# task -> (what was done, what its progress measures)
+TASKS = {
+    "door": ("Opened the door", "angle of the door (rad)"),
+    "tool": ("Drove the nail home", "distance of the nail to its goal (m)"),
+    "relocation": ("Carried the ball to its target", "distance of the ball to its target (m)"),
+    "reorientation": ("Turned the pen to its goal", "cosine of the angle from pen to goal"),
+}
+
+
+def headline(results: Results) -> str:
+    """Return the one sentence that a reader should take away."""
+    done, _ = TASKS.get(results.task, (f"Succeeded at {results.task}", ""))
+    success = results.success
+    return f"{done} in {success.successes} of {success.instances} {_starts(results)}."
+
+
+def interval(rate: Rate) -> str:
+    """Return a rate's 95 % interval in words."""
+    return f"95 % interval {100 * rate.low:.1f} to {100 * rate.high:.1f} %"
+
+
+def percent(rate: float) -> str:
+    """Return a rate as per cent."""
+    return f"{100 * rate:.1f} %"
+
+
+def seconds(value: float) -> str:
+    """Return a duration as a person would say it."""
+    if value < 10.0:
+        return f"{value:.2f} s"
+    minutes, rest = divmod(round(value), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def number(value: float) -> str:
+    """Return a measured number with three digits."""
+    return f"{value:.3g}"
+
+
+def decimal(value: float) -> str:
+    """Return a number in the column of a table."""
+    return f"{value:.3f}".replace("-", "−") if math.isfinite(value) else "–"
+
+
+def progress_name(task: str) -> str:
+    """Return what the task's progress measures."""
+    return TASKS.get(task, ("", "progress"))[1]
+
+
+def commands(results: Results) -> list[str]:
+    """Return what can be typed to learn more about the policy."""
+    if results.task not in TASKS:  # somebody's own
+        words = str(results.provenance.get("command", "")).split()
+        # A task of one's own is named as module:NAME; anything else is an environment.
+        own = words[2] if words[1:2] == ["run"] and ":" in "".join(words[2:3]) else None
+        world = f"--env {results.task}" if own is None else f"--task {own}"
+        return [f"kodex evaluate policy {world} --instances 1000 --seed 7"]
+    return [
+        f"kodex evaluate policy --task {results.task} --starts out --instances 1000 --seed 7",
+        f"kodex compare policy expert --task {results.task}",
+    ]
+
+
+def title(results: Results) -> str:
+    """Return a name for the page."""
+    return f"kodex: {results.task}, {results.recipe} recipe"
+
+
+def subtitle(results: Results) -> str:
+    """Return how the skill was learned, in one sentence."""
+    learned = results.seconds.get("learn")
+    training = results.demonstrations.get("training")
+    source = "" if training is None else f" from {training} demonstrations"
+    time = "" if learned is None else f" in {seconds(learned)}"
+    return f"Learned{source}{time} with the {results.recipe} recipe."
+
+
+def _starts(results: Results) -> str:
+    starts = {
+        "in": "unseen starts",
+        "out": "starts outside the range of training",
+    }.get(results.distribution, "starts")
+    return starts if results.variation is None else f"{starts} with {results.variation}"

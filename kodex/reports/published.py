@@ -1,0 +1,125 @@
+"""Published results: a small file per study, and the page and figures that are made of it alone.
+
+`outcomes.json` is what was measured; `README.md` and the pictures beside it can be made again from
+it. Each picture says which file it was drawn from, so a stale one is found out.
+"""
+
+import hashlib
+import struct
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from kodex.errors import InputError
+from kodex.evaluation import Results
+from kodex.reports import study_tables
+from kodex.reports.page.section import Picture
+from kodex.reports.study import StudyResults, joined, read_study, seed_of
+from kodex.reports.study_file import FILE, read_study_file, write_study_file
+from kodex.reports.study_pictures import pictures
+from kodex.storage import new_file
+
+PAGE = "README.md"
+SOURCE = b"Source"  # the keyword of the text in a picture
+HEADER = 33  # bytes of a PNG file before its second chunk
+
+
+def publish(study_folders: Sequence[str | Path], folder: str | Path) -> Path:
+    """Write what a study measured, in one folder or several, to `folder`, with page and figures."""
+    study = joined([read_study(each) for each in study_folders])
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    write_study_file(Path(folder) / FILE, study)
+    return write_page(folder)
+
+
+def write_page(folder: str | Path) -> Path:
+    """Write the page and the figures of the results in `folder`, from their file alone."""
+    folder = Path(folder)
+    for name, content in page_files(folder).items():
+        with new_file(folder / name, replace=True) as fresh:
+            fresh.write_bytes(content)
+    return folder / PAGE
+
+
+def page_files(folder: Path) -> dict[str, bytes]:
+    """Return the page and the figures of the results in `folder`, by file name."""
+    study = read_study_file(folder / FILE)
+    digest = hashlib.sha256((folder / FILE).read_bytes()).hexdigest()[:16]
+    drawn = pictures(study)
+    every = [picture for each in drawn.values() for picture in each]
+    named = {f"{each.name}.png": _with_source(each.content, digest) for each in every}
+    return {PAGE: page_of(study, every, digest).encode(), **named}
+
+
+def page_of(study: StudyResults, drawn: list[Picture], digest: str) -> str:
+    """Return the page as Markdown."""
+    plan, known = study.plan, _known(study)
+    provenance = known[0].provenance if known else {}
+    versions = ", ".join(
+        f"{name} {' and '.join(found)}" for name, found in provenance.get("versions", {}).items()
+    )
+    seeds = sorted({seed_of(each) for each in known})
+    lines = [
+        f"# {plan.name}: {plan.sentence}",
+        "",
+        f"<!-- Made by `make results` from {FILE} ({digest}); do not edit. -->",
+        "",
+        f"{plan.data['training']} demonstrations of the shipped experts for training and "
+        f"{plan.data['validation']} for validation, drawn anew for each of {len(seeds)} seeds; "
+        f"starts of seed {_start_seeds(study)}, {_starts(study)} per seed. The experts act "
+        "smoothly and their demonstrations are filtered by success, so they are easier to learn "
+        "from than the paper's, and a rate compares with those beside it, not with the paper's.",
+        "",
+        "```sh",
+        *provenance.get("commands", []),
+        "```",
+        "",
+        f"Versions: {versions}. What was measured, start by start: [{FILE}]({FILE}).",
+        "",
+        *(f"![{each.alternative}]({each.name}.png)" for each in drawn),
+        "",
+        study_tables.markdown(study).rstrip("\n"),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def source_of(picture: bytes) -> str | None:
+    """Return what a picture says it was drawn from."""
+    length = struct.unpack(">I", picture[HEADER : HEADER + 4])[0]
+    kind, text = picture[HEADER + 4 : HEADER + 8], picture[HEADER + 8 : HEADER + 8 + length]
+    if kind != b"tEXt" or not text.startswith(SOURCE + b"\0"):
+        return None
+    return text.removeprefix(SOURCE + b"\0").decode("latin-1")
+
+
+def _with_source(picture: bytes, digest: str) -> bytes:
+    """Return a PNG file with one more chunk of text, after its header."""
+    if not picture.startswith(b"\x89PNG"):
+        raise InputError("a picture must be a PNG file")
+    content = b"tEXt" + SOURCE + b"\0" + digest.encode("latin-1")
+    chunk = struct.pack(">I", len(content) - 4) + content + struct.pack(">I", zlib.crc32(content))
+    return picture[:HEADER] + chunk + picture[HEADER:]
+
+
+def _known(study: StudyResults) -> list[Results]:
+    return [
+        each
+        for lines in study.lines.values()
+        for line in lines.values()
+        for found in line.results.values()
+        for each in found
+    ]
+
+
+def _start_seeds(study: StudyResults) -> str:
+    return ", ".join(sorted({str(each["seed"]) for each in study.plan.conditions.values()}))
+
+
+def _starts(study: StudyResults) -> str:
+    """Return how many starts, by the conditions that have as many."""
+    counts: dict[int, list[str]] = {}
+    for name, condition in study.plan.conditions.items():
+        counts.setdefault(condition["instances"], []).append(name)
+    if len(counts) == 1:
+        return str(next(iter(counts)))
+    return "; ".join(f"{count} ({', '.join(names)})" for count, names in counts.items())

@@ -1,0 +1,264 @@
+"""The tables of a study: success, errors and times by row, and which differences are real."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import mean
+from typing import Any
+
+from kodex.evaluation import Results, Score, compare_pooled, holm, pooled
+from kodex.evaluation.pooling import PooledDifference
+from kodex.reports.page.markup import Markup, table
+from kodex.reports.study import EXPERT, Line, StudyResults, seed_of
+from kodex.reports.study_budgets import seconds_until_best
+
+LEGEND = (
+    "Success in % of unseen starts, with its 95 % interval over the episodes of all seeds "
+    "together; then how many seeds, and their range. Each seed has demonstrations, a learner and "
+    "starts of its own, so the interval is Wilson's, and is about other starts for these draws of "
+    "demonstrations; where older seeds share their starts, each start is one cluster (Rao and "
+    "Scott's design effect). Learning and acting are seconds of the processor, on one thread; "
+    "the least of the seeds is shown (early stopping may favour one). The imitation error is the "
+    "mean distance of the executed joints from the expert's, the generated error that of the "
+    "reference's joints, which is what the paper measures; both under the first condition."
+)
+UNCLUSTERED = (
+    " Some results here were written before outcomes were stored start by start: where several "
+    "seeds were pooled, their intervals treat all episodes as independent and are too narrow."
+)
+SURE = 0.05  # a difference with a smaller adjusted p has a mark
+
+
+@dataclass(frozen=True)
+class Table:
+    """A heading, and rows of cells below the names of the columns."""
+
+    heading: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    task: str | None = None  # None: over all tasks
+
+    def markdown(self) -> Iterator[str]:
+        """Yield the lines of the table in Markdown; names of rows are set as code."""
+        yield from ("", f"### {self.heading}", "")
+        yield f"| | {' | '.join(self.columns)} |"
+        yield f"| --- |{' ---: |' * len(self.columns)}"
+        for name, *cells in self.rows:
+            yield f"| `{name}` | {' | '.join(cells)} |"
+
+    def markup(self) -> Markup:
+        """Return the table for a page."""
+        return table(("", *self.columns), self.rows)
+
+
+def legend(study: StudyResults) -> str:
+    """Return what the numbers of the main tables mean."""
+    honest = all(
+        pooled([each.score for each in results]).clustered
+        for rows in study.lines.values()
+        for line in rows.values()
+        for results in line.results.values()
+    )
+    return LEGEND if honest else LEGEND + UNCLUSTERED
+
+
+def against(study: StudyResults) -> str:
+    """Return what the numbers of the differences mean."""
+    return (
+        f"Success minus that of `{study.plan.main}` in points, on the same starts, with its 95 % "
+        "interval. †: p < 0.05 by McNemar's test for clustered pairs, adjusted by Holm's method "
+        "for all rows and conditions of the task."
+    )
+
+
+def markdown(study: StudyResults) -> str:
+    """Return all tables of a study as Markdown."""
+    lines = [legend(study)]
+    for each in (*main_tables(study), *mean_tables(study)):
+        lines += each.markdown()
+    differences = against_tables(study)
+    if differences:
+        lines += ["", f"## Against `{study.plan.main}`", "", against(study)]
+    for each in (*differences, *budget_tables(study), *operator_tables(study)):
+        lines += each.markdown()
+    return "\n".join(lines) + "\n"
+
+
+def groups(study: StudyResults) -> dict[str, list[str]]:
+    """Return the conditions that stand in one table, by its heading: worlds and sensors apart."""
+    found: dict[str, list[str]] = {}
+    for name, condition in study.plan.conditions.items():
+        found.setdefault(_group(condition), []).append(name)
+    return found
+
+
+def _group(condition: Mapping[str, Any]) -> str:
+    sensors = condition.get("sensors") or {}
+    usual = {"every": 1, "delay": 0, "noise": 0.0, "object_lost": 0.0}
+    if any(sensors.get(name, value) != value for name, value in usual.items()):
+        return "sensors"
+    return "physical variations" if condition.get("variation") else ""
+
+
+def main_tables(study: StudyResults) -> list[Table]:
+    """Return tables per task: success under every condition, errors, and times."""
+    tables = []
+    for task, lines in study.lines.items():
+        for place, (group, conditions) in enumerate(groups(study).items()):
+            measured = _measured(lines) if place == 0 else {}
+            rows = tuple(
+                (
+                    name,
+                    *(_success(line.results.get(each, [])) for each in conditions),
+                    *(column[name] for column in measured.values()),
+                )
+                for name, line in lines.items()
+            )
+            heading = _titled(task.capitalize(), group if place else "")
+            tables.append(Table(heading, (*conditions, *measured), rows, task))
+    return tables
+
+
+def mean_tables(study: StudyResults) -> list[Table]:
+    """Return the tables of means over the tasks, if there are several."""
+    if len(study.lines) < 2:
+        return []
+    tables = []
+    for place, (group, conditions) in enumerate(groups(study).items()):
+        rows = []
+        for row in study.plan.rows:
+            means = [study.mean_rate(row, condition) for condition in conditions]
+            known = [value for value in means if value is not None]
+            overall = mean(known) if len(known) == len(means) else None
+            rows.append((row, *(_number(value, 1) for value in (*means, overall))))
+        heading = _titled("Mean over the tasks", group if place else "")
+        tables.append(Table(heading, (*conditions, "mean"), tuple(rows)))
+    return tables
+
+
+def against_tables(study: StudyResults) -> list[Table]:
+    """Return tables per task: each row's difference to the main one, where both are known."""
+    tables = []
+    for task, lines in study.lines.items():
+        differences = _differences(study, lines)
+        for place, (group, conditions) in enumerate(groups(study).items()):
+            rows = tuple(
+                (row, *(differences.get((row, each), "") for each in conditions))
+                for row in study.plan.rows
+                if any((row, each) in differences for each in conditions)
+            )
+            if rows:
+                title = f"{task.capitalize()}, against {study.plan.main}"
+                heading = _titled(title, group if place else "")
+                tables.append(Table(heading, tuple(conditions), rows, task))
+    return tables
+
+
+def budget_tables(study: StudyResults) -> list[Table]:
+    """Return how long methods need to be as good as they get, if they had several budgets."""
+    rows = seconds_until_best(study)
+    heading = "Seconds to learn until success is within one point of the method's best"
+    return [Table(heading, tuple(study.lines), rows)] if rows else []
+
+
+def operator_tables(study: StudyResults) -> list[Table]:
+    """Return the table of the rows' operators, if the study analysed some."""
+    rows = []
+    for row in study.plan.rows:
+        operators = [lines[row].operator for lines in study.lines.values()]
+        if any(each is not None for each in operators):
+            cells = [
+                "" if each is None else f"{each.observables}; {each.spectrum.radius:.5f}"
+                for each in operators
+            ]
+            rows.append((row, *cells))
+    heading = "Operators: observables, and the largest magnitude of an eigenvalue"
+    return [Table(heading, tuple(study.lines), tuple(rows))] if rows else []
+
+
+def _titled(title: str, group: str) -> str:
+    return f"{title}: {group}" if group else title
+
+
+def _measured(lines: Mapping[str, Line]) -> dict[str, dict[str, str]]:
+    """Return the columns of errors and times, {column: {row: number}}; those that are known."""
+
+    def error(name: str, mean_name: str) -> str:
+        return _number(None if name == EXPERT else lines[name].mean_of(mean_name), 3)
+
+    columns = {
+        "imitation error": {name: error(name, "imitation_error") for name in lines},
+        "generated error": {name: error(name, "generated_error") for name in lines},
+        "thrown out, %": {name: _thrown_out(line.first) for name, line in lines.items()},
+        "learn, s": {name: _number(line.least_seconds("learn"), 1) for name, line in lines.items()},
+        "action, µs": {name: _action(line) for name, line in lines.items()},
+    }
+    return {
+        name: column
+        for name, column in columns.items()
+        if any(column.values()) or name in ("imitation error", "learn, s", "action, µs")
+    }
+
+
+def _action(line: Line) -> str:
+    """Return the median time of an action, and the range that holds nine of ten."""
+    names = ("action", "action, 5 %", "action, 95 %")
+    middle, *ends = (line.least_seconds(name) for name in names)
+    if middle is None:
+        return ""
+    low, high = (None if end is None else f"{1e6 * end:.0f}" for end in ends)
+    return f"{1e6 * middle:.0f}" + (f" [{low}, {high}]" if low and high else "")
+
+
+def _thrown_out(results: Sequence[Results]) -> str:
+    scores = [each.score for each in results]
+    if not scores or not all("thrown_out" in each.rates for each in scores):
+        return ""
+    return f"{100 * pooled(scores, 'thrown_out').rate:.1f}"
+
+
+def _differences(study: StudyResults, lines: Mapping[str, Line]) -> dict[tuple[str, str], str]:
+    """Return what is said of each row and condition that can be paired with the main row's."""
+    found: dict[tuple[str, str], PooledDifference] = {}
+    main = lines[study.plan.main].results if study.plan.main in lines else {}
+    for row, line in lines.items():
+        for condition, results in line.results.items():
+            if row != study.plan.main and condition in main:
+                difference = compare_pooled(*_common(results, main[condition]))
+                if difference is not None:
+                    found[row, condition] = difference
+    adjusted = holm([each.p_value for each in found.values()])
+    return {
+        pair: _difference(each, p_value)
+        for (pair, each), p_value in zip(found.items(), adjusted, strict=True)
+    }
+
+
+def _common(first: Sequence[Results], second: Sequence[Results]) -> tuple[list[Score], list[Score]]:
+    """Return the scores of both rows, of the seeds that both have if some are one row's alone."""
+    seeds = {seed_of(each) for each in first} & {seed_of(each) for each in second}
+    if len(first) == len(second) or not seeds:
+        return _scores(first), _scores(second)
+    return _scores(first, seeds), _scores(second, seeds)
+
+
+def _difference(found: PooledDifference, p_value: float) -> str:
+    middle = f"{100 * found.difference:+.1f}"
+    sure = "†" if p_value < SURE else ""
+    return f"{middle}{sure} [{100 * found.low:+.1f}, {100 * found.high:+.1f}]"
+
+
+def _scores(results: Sequence[Results], seeds: Collection[int] | None = None) -> list[Score]:
+    return [each.score for each in results if seeds is None or seed_of(each) in seeds]
+
+
+def _success(results: Sequence[Results]) -> str:
+    if not results:
+        return ""
+    joined = pooled(_scores(results))
+    text = f"{100 * joined.rate:.1f} [{100 * joined.low:.1f}, {100 * joined.high:.1f}]"
+    rates = [100 * each.success.rate for each in results]
+    return text if len(rates) == 1 else f"{text}; {len(rates)}: {min(rates):.1f}–{max(rates):.1f}"
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "" if value is None else f"{value:.{digits}f}"

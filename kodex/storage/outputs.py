@@ -1,0 +1,265 @@
+"""Outputs: files and folders that appear whole or not at all, and never cost anybody anything.
+
+One rule for all commands. What is new is made in a hidden folder beside its place and moved there
+in one step. Where something is already, it is refused, or, if the caller may replace it, exchanged
+in one step for the new one and removed after, provided that kodex wrote all of it; this is looked
+at before the work and again at the moment of the exchange. A killed command leaves at most its
+hidden folder, which the next command that writes there removes.
+"""
+
+import errno
+import os
+import re
+import secrets
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from kodex.errors import InputError
+from kodex.storage import ownership
+from kodex.storage.swap import (
+    exchange,
+    locked,
+    open_folder,
+    put,
+    sync,
+    sync_all,
+    try_lock,
+    undisturbed,
+)
+
+STAGING = re.compile(r"\.(?P<name>.+)\.[0-9a-f]{12}\.kodex", re.DOTALL)
+ASIDE = ".kodex-old"  # the end of the name of what is replaced, where nothing exchanges in one step
+# The disk's own troubles, which are nobody's mistake and no reason for a traceback.
+TROUBLES = {
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EFBIG,
+    errno.EROFS,
+    errno.EIO,
+    errno.ENAMETOOLONG,
+    errno.EACCES,
+    errno.EPERM,
+    errno.ENOTDIR,
+    errno.EAGAIN,
+}
+
+
+def check_output(
+    path: str | Path, *, replace: bool = False, folder: bool = False, kind: str | None = None
+) -> None:
+    """Refuse, before any work is done, a place where `new_file` or `new_folder` could not write.
+
+    If it is known, `kind` is what the file will be, such as "HDF5 file": nothing else is replaced.
+    """
+    path = Path(path)
+    with _explained(path):
+        ownership.check_destination(path)
+        _repair(path)
+        if os.path.lexists(path):
+            if not replace:
+                raise _exists(path)
+            if path.is_dir() != folder:
+                found = "a folder and not a file" if path.is_dir() else "a file and not a folder"
+                raise InputError(f"{path} is {found}: choose another name")
+            ownership.check_replaceable(path)
+            if kind is not None:
+                ownership.check_kind(path, kind)
+        above = _nearest_folder(path)
+        if not above.is_dir():
+            raise InputError(f"cannot write to {path.parent}: {above} is not a folder")
+        if not os.access(above, os.W_OK | os.X_OK):
+            raise InputError(f"cannot write to {path.parent}: {above} does not allow it")
+
+
+@contextmanager
+def new_file(path: str | Path, *, replace: bool = False) -> Iterator[Path]:
+    """Yield a path that becomes `path` if the block ends well, and vanishes if not."""
+    path = Path(path)
+    check_output(path, replace=replace)
+    with _explained(path), _staged(path) as fresh:
+        fresh.touch()
+        yield fresh
+        _land(fresh, path, replace)
+
+
+@contextmanager
+def new_folder(folder: str | Path, *, replace: bool = False) -> Iterator[Path]:
+    """Yield an empty folder that becomes `folder` if the block ends well, and vanishes if not."""
+    folder = Path(folder)
+    check_output(folder, replace=replace, folder=True)
+    with _explained(folder), _staged(folder) as fresh:
+        fresh.mkdir()
+        yield fresh
+        if ownership.owned(fresh) is None:
+            ownership.mark(fresh)
+        _land(fresh, folder, replace)
+
+
+def add_to_folder(folder: str | Path, files: Iterable[Path]) -> None:
+    """Write down that kodex wrote `files` to a `folder` that it made before."""
+    folder = Path(folder)
+    if ownership.owned(folder) is not None:
+        with _explained(folder):
+            ownership.mark(folder, files)
+
+
+def remove_output(path: str | Path) -> None:
+    """Remove what kodex wrote at `path`; what anybody else put there stays, without a word."""
+    path = Path(path)
+    if path.is_symlink():
+        return
+    with suppress(OSError):
+        if path.is_dir() and ownership.owned(path) is None:
+            for below in path.iterdir():  # such as the checkpoints of a training in stages
+                if below.is_dir():
+                    remove_output(below)
+            path.rmdir()
+        elif not path.is_dir() or ownership.foreign(path) is None:
+            ownership.remove_owned(path)
+
+
+def _land(fresh: Path, path: Path, replace: bool) -> None:
+    """Move `fresh` to `path`, after a second look at what is there."""
+    sync_all(fresh)
+    with undisturbed(), locked(path.parent):
+        if not (replace and os.path.lexists(path)):
+            try:
+                put(fresh, path)
+            except OSError as error:
+                if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
+                    raise
+                raise InputError(
+                    f"{path} appeared while this command worked; it is left alone, and what was "
+                    "made is thrown away: choose another name"
+                ) from None
+        else:
+            _exchange(fresh, path)
+        sync(path.parent)
+
+
+def _exchange(fresh: Path, path: Path) -> None:
+    ownership.check_replaceable(path)
+    ownership.check_same_kind(path, fresh)
+    old = exchange(fresh, path, fresh.with_name(fresh.name + ASIDE))
+    try:
+        ownership.check_same_kind(old, path)
+        strange = ownership.foreign(old) if old.is_dir() else None
+        if old.is_symlink() or strange:
+            raise InputError(f"{path} was changed while this command worked; it is left alone")
+    except BaseException:
+        exchange(old, path, fresh.with_name(f"{fresh.name}-again"))
+        raise
+
+
+@contextmanager
+def _staged(path: Path) -> Iterator[Path]:
+    """Yield a path in a hidden folder beside `path`, which is then removed.
+
+    The folder is locked as long as this process lives, which tells it from one that was left.
+    """
+    made = [each for each in (path.parent, *path.parent.parents) if not each.exists()]
+    staging = path.parent / f".{path.name[:100]}.{secrets.token_hex(6)}.kodex"
+    handle, done = None, False
+    try:
+        with undisturbed():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with locked(path.parent):
+                _clean(path.parent)
+                staging.mkdir()
+                handle = open_folder(staging)
+                if handle is not None:
+                    try_lock(handle)
+        yield staging / path.name
+        done = True
+    finally:
+        with undisturbed():
+            with suppress(OSError):
+                _remove_staging(staging)
+            if handle is not None:
+                os.close(handle)
+            if not done:
+                with suppress(OSError):
+                    for each in made:  # the innermost first
+                        each.rmdir()
+        if staging.exists():
+            warnings.warn(f"{staging} could not be removed; it is of no use any more", stacklevel=3)
+
+
+def _clean(parent: Path) -> None:
+    """Remove the hidden folders of processes that are no more."""
+    for staging in parent.iterdir():
+        found = STAGING.fullmatch(staging.name)
+        if found and staging.is_dir() and not staging.is_symlink():
+            with suppress(OSError):
+                handle = open_folder(staging)
+                try:
+                    if handle is not None and try_lock(handle):
+                        _restore(staging)
+                        _remove_staging(staging)
+                finally:
+                    if handle is not None:
+                        os.close(handle)
+
+
+def _restore(staging: Path) -> None:
+    """Put back what a process had taken away when it died before it put the new one in."""
+    for aside in staging.iterdir():
+        target = staging.parent / aside.name.removesuffix(ASIDE)
+        if aside.name.endswith(ASIDE) and not os.path.lexists(target):
+            put(aside, target)
+
+
+def _remove_staging(staging: Path) -> None:
+    """Remove a hidden folder; not what somebody put into an old output at the last moment."""
+    for each in staging.iterdir():
+        if not each.is_dir() or each.is_symlink():
+            each.unlink()
+        elif ownership.owned(each) is None:  # unfinished, so all of it is kodex's
+            _remove_tree(each)
+        elif ownership.foreign(each) is None:
+            ownership.remove_owned(each)
+    staging.rmdir()
+
+
+def _remove_tree(folder: Path) -> None:
+    for root, folders, files in os.walk(folder, topdown=False):
+        for name in files:
+            (Path(root) / name).unlink()
+        for name in folders:
+            below = Path(root) / name
+            if below.is_symlink():
+                below.unlink()
+            else:
+                below.rmdir()
+    folder.rmdir()
+
+
+def _repair(path: Path) -> None:
+    """Bring back `path` if a process died while it was being replaced."""
+    if not os.path.lexists(path) and path.parent.is_dir() and os.access(path.parent, os.W_OK):
+        with locked(path.parent):
+            _clean(path.parent)
+
+
+def _nearest_folder(path: Path) -> Path:
+    return next(each for each in path.absolute().parents if os.path.lexists(each))
+
+
+def _exists(path: Path) -> InputError:
+    return InputError(f"{path} exists already; choose another name, or add --replace")
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Say what the disk does not allow in one sentence."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in TROUBLES:
+            raise
+        words = os.strerror(error.errno or 0)
+        raise InputError(
+            f"cannot write {path}: {words} ({error.filename or path}); nothing was changed"
+        ) from None

@@ -1,0 +1,95 @@
+"""Demonstrations that cannot teach are named for what is missing, and sound ones are left alone."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import kodex
+from kodex.cli import main
+from kodex.demonstrations.sufficiency import measures_of, shortcomings
+from kodex.policies.held_out import unexplained
+
+GAIN, STEP = 4.0, 0.05
+
+
+def reaching(episodes=20, *, shows_goal=True, stays=True, gain=GAIN, limit=np.inf, apart=1.0):
+    """Return demonstrations of a point that a servo brings to goals in a plane."""
+    random = np.random.default_rng(0)
+    states, actions = [], []
+    for _ in range(episodes):
+        place, goal = np.zeros(2), apart * random.uniform(-1.0, 1.0, 2)
+        rows, taken = [], []
+        for _ in range(60 if stays else 10):
+            rows.append([*place, *(goal if shows_goal else ())])
+            taken.append(np.clip(gain * (goal - place), -limit, limit))
+            place = place + STEP * taken[-1]
+        states.append(np.array(rows))
+        actions.append(np.array(taken))
+    return kodex.demonstrations_from(states, actions, robot=2)
+
+
+def words(demonstrations):
+    return [sentence.split(":")[0] for sentence in shortcomings(demonstrations)]
+
+
+def test_sound_demonstrations_are_left_alone():
+    assert words(reaching()) == []
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (reaching(5), "too few"),
+        (reaching(stays=False), "they do not stay at the goal"),
+        (reaching(gain=15.0, limit=0.5), "actions saturate"),
+        (reaching(shows_goal=False), "the goal is not observable"),
+    ],
+    ids=["few", "moving", "saturated", "unobservable"],
+)
+def test_one_shortcoming_is_named_and_no_other(made, said):
+    assert words(made) == [said]
+
+
+def test_a_goal_that_is_given_as_context_is_observable():
+    hidden = reaching(shows_goal=False)
+    told = [
+        replace(each, context={"x": float(other.states[0, 2]), "y": float(other.states[0, 3])})
+        for each, other in zip(hidden, reaching(), strict=True)
+    ]
+    assert measures_of(hidden).untold == 1.0
+    assert measures_of(told).untold < 0.05
+
+
+def test_demonstrations_that_wander_off_alone_never_revisit_a_state():
+    random = np.random.default_rng(0)
+    walks = [np.cumsum(random.standard_normal((40, 12)), axis=0) for _ in range(4)]
+    lonely = kodex.demonstrations_from([20.0 * random.standard_normal(12) + w for w in walks])
+    assert "states are never revisited" in words(lonely)
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e4])
+def test_measures_do_not_depend_on_units(unit):
+    made = reaching(limit=1.0)
+    scaled = kodex.demonstrations_from(
+        [unit * each.states + 3.0 for each in made], [unit * each.actions for each in made], robot=2
+    )
+    for name, value in vars(measures_of(made)).items():
+        assert getattr(measures_of(scaled), name) == pytest.approx(value, rel=1e-6, abs=1e-9)
+
+
+def test_fit_says_what_is_missing(tmp_path, capsys):
+    kodex.write(tmp_path / "few.h5", reaching(5, stays=False))
+    assert main(["fit", str(tmp_path / "few.h5"), "-o", str(tmp_path / "policy")]) == 0
+    said = " ".join(capsys.readouterr().err.split())
+    assert "too few: the starts differ in 2 independent ways, for which 6" in said
+    assert "record on for half a second" in said
+
+
+def test_what_a_policy_leaves_unexplained_is_nothing_for_a_servo_and_all_for_chance(capsys):
+    servo = reaching()
+    policy = kodex.fit(servo[:15])
+    assert unexplained(policy, servo[15:]) < 1e-2
+    random = np.random.default_rng(0)
+    chance = [replace(each, actions=random.standard_normal(each.actions.shape)) for each in servo]
+    assert unexplained(policy, chance) == pytest.approx(1.0, abs=0.3)

@@ -1,0 +1,1 @@
+"""Fault injection: commands that are killed, interrupted and refused by the disk, everywhere."""

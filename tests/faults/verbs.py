@@ -1,0 +1,131 @@
+"""The verbs that write, each small, over an output that is there already.
+
+`whole` returns which output is there, "old" or "new", and fails if it is neither.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import kodex
+from kodex.demonstrations import TrajectorySet, write
+from kodex.evaluation import read_results
+from kodex.formats import read_as, write_as
+from kodex.reports.run import read_run
+from tests.formats.made_files import demonstrations as demonstrations_of_formats
+from tests.policies.toy_skill import demonstrations
+
+
+class Verb(NamedTuple):
+    """A command, what it needs and what it leaves."""
+
+    words: tuple[str, ...]
+    prepare: Callable[[Path], object]  # the old output, and what the command reads
+    whole: Callable[[Path], str]
+    simulates: bool = False  # needs the tasks, and takes seconds
+
+
+def _which(is_old):
+    return "old" if is_old else "new"
+
+
+def _prepare_fit(folder):
+    write(folder / "d.h5", TrajectorySet(demonstrations(6)))
+    kodex.fit(demonstrations(4), recipe="set3").save(folder / "out", provenance={"old": True})
+
+
+def _whole_policy(folder):
+    policy = kodex.load(folder / "out")
+    session = kodex.Session(policy)
+    session.reset(demonstrations(1)[0].states[0])
+    session.act(demonstrations(1)[0].states[0])
+    return _which("old" in kodex.storage.read_header(folder / "out")["provenance"])
+
+
+def _prepare_convert(folder):
+    write(folder / "d.h5", demonstrations_of_formats(3))
+    write_as(folder / "out", demonstrations_of_formats(2), "minari")
+
+
+def _whole_minari(folder):
+    return _which(len(read_as(folder / "out", "minari").trajectories) == 2)
+
+
+def _prepare_import(folder):
+    write_as(folder / "d.hdf5", demonstrations_of_formats(3), "robomimic")
+    write(folder / "out.h5", demonstrations_of_formats(2))
+
+
+def _whole_file(folder, old=2):
+    return _which(len(kodex.read(folder / "out.h5")) == old)
+
+
+def _prepare_collect(folder):
+    write(folder / "out.h5", TrajectorySet(demonstrations(5)))
+
+
+def _whole_collected(folder):
+    return _whole_file(folder, 5)
+
+
+def _prepare_run(folder, seed=7):
+    from kodex.experiments.skill import SkillStudy
+    from kodex.tasks import task
+
+    study = SkillStudy(training=3, validation=1, instances=2, video=False, seed=seed)
+    study.run(task("door"), folder / "out", say=lambda line: None)
+
+
+def _whole_run(folder):
+    run = read_run(folder / "out")
+    kodex.load(folder / "out" / "policy")
+    return _which(run.results.score.instances == 2)
+
+
+def _prepare_evaluate(folder):
+    _prepare_run(folder)
+    (folder / "out" / "results.json").replace(folder / "r.json")
+
+
+def _whole_results(folder):
+    return _which(read_results(folder / "r.json").score.instances == 2)
+
+
+def _whole_report(folder):
+    _whole_run(folder)
+    page = (folder / "out" / "report.html").read_text()
+    if not page.rstrip().endswith("</html>"):
+        raise AssertionError("half a page")
+    return "old"  # the new one says the same
+
+
+FIT = ("fit", "d.h5", "-o", "out", "--method", "set3", "--replace")
+RUN = ("run", "door", "--demonstrations", "3", "--validation", "1", "--instances", "3")
+VERBS = {
+    "fit": Verb(FIT, _prepare_fit, _whole_policy),
+    "convert to a folder": Verb(
+        ("convert", "d.h5", "-o", "out", "--to", "minari", "--replace"),
+        _prepare_convert,
+        _whole_minari,
+    ),
+    "convert to a file": Verb(
+        ("convert", "d.hdf5", "-o", "out.h5", "--replace"), _prepare_import, _whole_file
+    ),
+    "collect": Verb(
+        ("collect", "door", "-o", "out.h5", "--episodes", "2", "--replace"),
+        _prepare_collect,
+        _whole_collected,
+        simulates=True,
+    ),
+    "evaluate": Verb(
+        ("evaluate", "out/policy", "--task", "door", "--instances", "3", "--no-expert", "--json",
+         "r.json", "--rollouts", "r.h5", "--replace"),
+        _prepare_evaluate,
+        _whole_results,
+        simulates=True,
+    ),
+    "report": Verb(("report", "out", "--open", "no"), _prepare_run, _whole_report, simulates=True),
+    "run": Verb(
+        (*RUN, "--no-video", "--out", "out", "--replace"), _prepare_run, _whole_run, simulates=True
+    ),
+}  # fmt: skip

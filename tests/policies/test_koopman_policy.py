@@ -1,0 +1,249 @@
+"""The Koopman policy: the operator predicts, measurements correct it, and actions depend on it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from toy_skill import LAYOUT, STEPS, demonstration, demonstrations
+
+from kodex.errors import InputError
+from kodex.koopman import Ridge, TransitionMoments
+from kodex.koopman.correction import Correction
+from kodex.least_squares import left_out_errors
+from kodex.lifting import FourierLearner, MonomialsLearner, StandardisedLearner
+from kodex.policies import ConditionedLearner, LiftedLearner, LiftedPolicy, Session
+from kodex.policies.koopman_learner import KoopmanPolicyLearner, servo_slopes
+from kodex.trajectory import StateLayout, Trajectory
+
+SHOWN = demonstrations()
+LINEAR = LiftedLearner(MonomialsLearner(degree=1, constant=True), resample=False)
+FOURIER = LiftedLearner(StandardisedLearner(FourierLearner(count=40, scale=0.5), clip=6.0))
+
+
+def learned(features=LINEAR, count=20):
+    learner = KoopmanPolicyLearner(features, ridges=(1e-9,), operator_ridges=(1e-9,))
+    return ConditionedLearner(learner).fit(SHOWN[:count])
+
+
+@pytest.fixture(scope="module")
+def policy():
+    return learned()
+
+
+def acted(policy, states, context=None, shown=None):
+    """Return the actions along `states`, (T, n), of which `shown` is what is measured."""
+    shown = states if shown is None else shown
+    memory, actions = policy.begin(states[:1], context), []
+    for row in shown[:-1]:
+        step = policy.step(memory, row[None])
+        memory = step.memory
+        actions.append(step.actions[0])
+    return np.array(actions)
+
+
+def unseen():
+    episode = demonstration(99)
+    return episode, np.array([[episode.context["side"]]])
+
+
+def with_inner(policy, **changes):
+    return replace(policy, inner=replace(policy.inner, **changes))
+
+
+def with_operator(policy, matrix):
+    return with_inner(policy, dynamics=replace(policy.inner.dynamics, matrix=matrix))
+
+
+def error_of(policy, shown=None):
+    episode, context = unseen()
+    return np.abs(acted(policy, episode.states, context, shown) - episode.actions).max()
+
+
+def blind():
+    return np.full((STEPS, LAYOUT.size), np.nan)
+
+
+def test_an_expert_that_is_linear_is_recovered_with_and_without_measurements(policy):
+    assert error_of(policy) < 1e-3
+    assert error_of(policy, blind()) < 1e-3
+
+
+@pytest.mark.parametrize("features", [LINEAR, FOURIER])
+def test_without_the_operator_it_does_not_act(features):
+    policy = learned(features)
+    matrix = policy.inner.dynamics.matrix
+    shuffled = np.random.default_rng(0).permutation(matrix.ravel()).reshape(matrix.shape)
+    good = error_of(policy)
+    for wrong in (np.zeros_like(matrix), shuffled):
+        broken = with_operator(policy, wrong)
+        assert error_of(broken) > 10.0 * good
+        assert not error_of(broken, blind()) < 0.3  # which NaN is not either
+
+
+def believing(policy, ratio):
+    """Return the policy with one gain for all directions, and no feedback of the joints."""
+    size = len(policy.inner.dynamics.matrix)
+    correction = Correction(np.eye(size), np.eye(size), np.full(size, ratio), np.zeros((1, size)))
+    still = np.zeros_like(policy.inner.stiffness)
+    return with_inner(policy, correction=correction, stiffness=still)
+
+
+def test_who_believes_every_measurement_clones_behaviour():
+    policy = learned(FOURIER)
+    cloned = replace(policy, inner=LiftedPolicy(policy.inner.dynamics, policy.inner.outputs))
+    episode, context = unseen()
+    np.testing.assert_allclose(
+        acted(believing(policy, 1e15), episode.states, context),
+        acted(cloned, episode.states, context),
+        atol=1e-9,
+    )
+
+
+def test_who_believes_none_runs_the_open_loop():
+    policy = learned(FOURIER)
+    episode, context = unseen()
+    deaf = acted(believing(policy, 0.0), episode.states, context)
+    inner = policy.inner
+    lifted = inner.dynamics.lifting.lift(policy.context.augmented(episode).states[0])
+    powers = [np.linalg.matrix_power(inner.dynamics.matrix, t) for t in range(STEPS - 1)]
+    expected = [inner.outputs @ power @ lifted for power in powers]
+    np.testing.assert_allclose(deaf, expected, atol=1e-8)
+
+
+def test_nothing_measured_is_the_open_loop_whatever_is_believed(policy):
+    episode, context = unseen()
+    ran_on = acted(policy, episode.states, context, blind())
+    deaf = acted(believing(policy, 0.0), episode.states, context)
+    np.testing.assert_allclose(ran_on, deaf, atol=1e-9)
+
+
+def test_an_object_that_is_lost_is_predicted(policy):
+    shown = unseen()[0].states.copy()
+    shown[3:, 2] = np.nan
+    assert error_of(policy, shown) < 1e-3
+
+
+def test_noise_moves_it_less_than_who_believes_everything():
+    policy = learned(FOURIER)
+    random = np.random.default_rng(3)
+    states = unseen()[0].states
+    noisy = states + 0.1 * states.std(axis=0) * random.normal(size=states.shape)
+    noisy[0] = states[0]
+    assert error_of(policy, noisy) < 0.5 * error_of(believing(policy, 1e15), noisy)
+
+
+@pytest.mark.parametrize("delay", [1, 3])
+def test_late_measurements_are_allowed_for(policy, delay):
+    policy = believing(policy, 1e15)  # else nothing that is measured matters here
+    late = with_inner(policy, delay=delay)
+    states = unseen()[0].states
+    shown = np.concatenate([np.full((delay, LAYOUT.size), np.nan), states[:-delay]])
+    assert error_of(late, shown) < 1e-3
+    assert error_of(policy, shown) > 0.05
+
+
+def test_an_episode_depends_on_what_is_missing_in_itself_alone(policy):
+    (one, context), other = unseen(), demonstration(5)
+    shown = one.states.copy()
+    shown[2::3] = np.nan
+    both = np.stack([one.states[0], other.states[0]])
+    memory = policy.begin(both, np.array([context[0], [other.context["side"]]]))
+    found = []
+    for mine, theirs in zip(shown[:-1], other.states[:-1], strict=True):
+        step = policy.step(memory, np.stack([mine, theirs]))
+        memory = step.memory
+        found.append(step.actions[0])
+    np.testing.assert_allclose(found, acted(policy, one.states, context, shown), atol=1e-9)
+
+
+def test_one_robot_may_measure_nothing(policy):
+    episode, context = unseen()
+    session = Session(policy)
+    session.reset(episode.states[0], context=episode.context)
+    actions = [session.act() for _ in range(4)]
+    np.testing.assert_allclose(
+        actions, acted(policy, episode.states, context, blind())[:4], atol=1e-9
+    )
+
+
+def test_joints_that_lag_behind_are_driven_on(policy):
+    episode, context = unseen()
+    held_back = episode.states.copy()
+    held_back[1:, 0] -= 0.2
+    stiff = with_inner(policy, stiffness=np.diag([2.0, 0.0]))
+    loose = with_inner(policy, stiffness=np.zeros((2, 2)))
+    pushed = acted(stiff, episode.states, context, held_back)
+    assert (pushed - acted(loose, episode.states, context, held_back))[-1, 0] > 0.05
+
+
+def test_stiffness_is_the_slope_of_an_action_over_its_joint():
+    layout = StateLayout(robot=("a", "b"), object=())
+    random = np.random.default_rng(1)
+    joints = np.cumsum(random.normal(size=(40, 2)), axis=0)
+    actions = np.array([3.0, -1.0]) * joints[:-1] + 0.5 * np.diff(joints, axis=0) + 7.0
+    found = servo_slopes([Trajectory(layout, joints, actions=actions)])
+    np.testing.assert_allclose(found, np.diag([3.0, 0.0]), atol=1e-9)  # what pushes away is none
+    one_more = Trajectory(layout, joints, actions=np.column_stack([actions, actions[:, 0]]))
+    np.testing.assert_array_equal(servo_slopes([one_more]), np.zeros((3, 2)))
+
+
+def test_leaving_an_episode_out_is_the_same_as_learning_without_it():
+    lifting = FOURIER.lifting_for(SHOWN)
+    moments = TransitionMoments.with_actions(lifting, SHOWN, 2)
+    ridge = Ridge(1e-3)
+    damping = ridge.damping(moments.action_equations)
+    for index in (0, 7):
+        left_out = SHOWN[index]
+        rest = [each for each in SHOWN if each is not left_out]
+        lifted = lifting.lift(left_out.states[:-1])
+        quick = left_out_errors(
+            moments.action_equations, ridge, lifted, left_out.actions, 1.0 / len(SHOWN)
+        )
+        without = TransitionMoments.with_actions(lifting, rest, 2)
+        gram = without.gram + len(SHOWN) * damping * np.eye(len(without.gram))
+        slow = left_out.actions - lifted @ np.linalg.solve(gram, without.outputs.T)
+        np.testing.assert_allclose(quick, slow, atol=1e-10)
+
+
+def test_moments_subtract_as_they_add():
+    lifting = LINEAR.lifting_for(SHOWN)
+    whole, part = (TransitionMoments.with_actions(lifting, some, 2) for some in (SHOWN, SHOWN[:4]))
+    rest = TransitionMoments.with_actions(lifting, SHOWN[4:], 2)
+    np.testing.assert_allclose((whole - part).A, rest.A, atol=1e-12)
+    np.testing.assert_allclose((whole - part).outputs, rest.outputs, atol=1e-12)
+    assert (whole - part).demonstrations == 16
+
+
+def test_the_ridges_are_selected_without_a_validation_set():
+    learner = KoopmanPolicyLearner(LINEAR, ridges=(10.0, 1e-9), operator_ridges=(10.0, 1e-9))
+    best = KoopmanPolicyLearner(LINEAR, ridges=(1e-9,), operator_ridges=(1e-9,))
+    chosen, fixed = (ConditionedLearner(each).fit(SHOWN) for each in (learner, best))
+    np.testing.assert_array_equal(chosen.inner.outputs, fixed.inner.outputs)
+    np.testing.assert_array_equal(chosen.inner.dynamics.matrix, fixed.inner.dynamics.matrix)
+
+
+def test_one_demonstration_is_enough_to_learn_something():
+    policy = KoopmanPolicyLearner(LINEAR).fit(SHOWN[:1])
+    assert np.isfinite(acted(policy, SHOWN[0].states)).all()
+
+
+@pytest.mark.parametrize(
+    "settings", [{"noise": 0.0}, {"horizon": 0}, {"folds": 1}, {"operator_ridges": ()}]
+)
+def test_settings_that_cannot_be_are_refused(settings):
+    with pytest.raises(InputError, match="found"):
+        KoopmanPolicyLearner(**settings)
+
+
+def test_an_episode_that_begins_outside_the_demonstrations_believes_what_it_measures(policy):
+    episode, context = unseen()
+    states = episode.states
+    clone = LiftedPolicy(policy.inner.dynamics, policy.inner.outputs)
+    far = states + 50.0 * np.ptp(states, axis=0).max()
+    inside, outside = policy.begin(states[:1], context), policy.begin(far[:1], context)
+    assert not inside.inner.outside[0]
+    assert outside.inner.outside[0]
+    shown = policy.context.augment(far[:1], policy.context.constants(far[:1], context))
+    np.testing.assert_allclose(
+        policy.step(outside, far[:1]).actions, clone.step(None, shown).actions, rtol=1e-9
+    )

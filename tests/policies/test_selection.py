@@ -1,0 +1,123 @@
+"""Selecting by leaving episodes out: the exact errors, and the rule that prefers robust."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from kodex.least_squares import Ridge
+from kodex.lifting import FourierLearner, MonomialsLearner, StandardisedLearner
+from kodex.policies import ContextSpec, LiftedLearner
+from kodex.policies.selection import STEPS, Shown
+from kodex.trajectory import StateLayout, Trajectory
+
+LAYOUT = StateLayout(robot=("a", "b", "c"), object=("d",))
+LIFTING = MonomialsLearner(degree=1, constant=True).fit(LAYOUT, np.zeros((1, 4)))
+LEARNER = LiftedLearner(StandardisedLearner(FourierLearner(count=80, scale=0.5), clip=6.0))
+
+
+def demonstration(seed, expert, steps=30, noise=0.0):
+    """Return states that wander, with the actions of an `expert`, (T, n) -> (T, m)."""
+    random = np.random.default_rng(seed)
+    states = np.cumsum(random.normal(size=(steps, 4)) * 0.5, axis=0) + random.normal(size=4)
+    actions = expert(states[:-1])
+    return Trajectory(LAYOUT, states, actions + noise * random.normal(size=actions.shape))
+
+
+def smooth(states):
+    return np.stack([states[:, 0] - 0.5 * states[:, 2], states[:, 1]], axis=1)
+
+
+def bang_bang(states):
+    return np.sign(np.sin(2.0 * states[:, :1]))
+
+
+def shown(expert, count=12, noise=0.0):
+    return [demonstration(seed, expert, 20 + seed, noise) for seed in range(count)]
+
+
+def selected(demonstrations, **settings):
+    """Return what the learner selects, as it stands in the policy that it learns."""
+    frequencies = replace(LEARNER, **settings).fit(demonstrations).dynamics.lifting.inner
+    return float(np.sqrt(np.mean(np.sum(frequencies.frequencies**2, axis=1))))
+
+
+def test_errors_are_those_of_policies_learned_without_the_episode():
+    demonstrations = shown(smooth, count=5, noise=0.3)
+    everything = Shown(demonstrations, step=1)
+    ridge = Ridge(1e-2)
+    moments = everything.moments(LIFTING)
+    quick = everything.errors(LIFTING, moments, [ridge])[0]
+    means = np.mean([each.actions.mean(axis=0) for each in demonstrations], axis=0)
+    squares = np.mean([(each.actions**2).mean(axis=0) for each in demonstrations], axis=0)
+    damping = ridge.damping(moments.equations)
+    for number, left_out in enumerate(demonstrations):
+        gram, cross = np.zeros((5, 5)), np.zeros((2, 5))
+        for each in demonstrations[:number] + demonstrations[number + 1 :]:
+            lifted = LIFTING.lift(each.states[:-1])
+            gram += lifted.T @ lifted / len(lifted) / 5
+            cross += each.actions.T @ lifted / len(lifted) / 5
+        outputs = np.linalg.solve(gram + damping * np.eye(5), cross.T).T
+        error = left_out.actions - LIFTING.lift(left_out.states[:-1]) @ outputs.T
+        expected = np.mean(np.mean(error**2, axis=0) / (squares - means**2))
+        np.testing.assert_allclose(quick[number], expected, rtol=1e-9)
+
+
+def test_of_ridges_that_chance_cannot_tell_apart_the_largest_is_taken():
+    noisy = Shown(shown(smooth, noise=1.0), step=1)
+    ridges = [Ridge(strength) for strength in (1e-9, 1e-7, 1e-5, 10.0)]
+    assert noisy.selected(LIFTING, ridges).ridge.strength == 1e-5
+    exact = Shown(shown(smooth), step=1)
+    assert exact.selected(LIFTING, [Ridge(1e-2), Ridge(1e-9)]).ridge.strength == 1e-9
+
+
+def test_an_expert_with_edges_gets_sharper_features_and_a_smooth_one_does_not():
+    assert selected(shown(smooth)) < 1.0
+    assert selected(shown(bang_bang, count=40)) > 1.5
+
+
+def test_units_of_the_actions_change_nothing():
+    demonstrations = shown(bang_bang, count=20, noise=0.1)
+    grams = [replace(each, actions=1e3 * each.actions) for each in demonstrations]
+    one, other = (LEARNER.fit(each) for each in (demonstrations, grams))
+    np.testing.assert_allclose(other.outputs, 1e3 * one.outputs, rtol=1e-6, atol=1e-6)
+
+
+def test_an_action_that_never_changes_counts_for_nothing():
+    demonstrations = shown(bang_bang, count=20)
+    held = [
+        replace(each, actions=np.column_stack([each.actions, np.full(len(each.actions), 3.0)]))
+        for each in demonstrations
+    ]
+    assert selected(held) == pytest.approx(selected(demonstrations), rel=1e-3)
+
+
+def test_actions_that_all_stay_the_same_are_learned():
+    idle = shown(lambda states: np.full((len(states), 2), 0.7))
+    policy = LEARNER.fit(idle)
+    actions = policy.step(None, idle[0].states).actions
+    np.testing.assert_allclose(actions, 0.7, atol=0.05)
+
+
+def test_a_single_demonstration_is_learned_with_the_first_settings():
+    alone = shown(smooth, count=1)
+    policy = LEARNER.fit(alone)
+    fixed = replace(LEARNER, ridges=LEARNER.ridges[:1], sharpness=LEARNER.sharpness[:1]).fit(alone)
+    np.testing.assert_array_equal(policy.outputs, fixed.outputs)
+
+
+def test_a_long_episode_is_told_by_some_of_its_steps():
+    """Leaving T steps out solves T equations, so not all of a long recording can be asked."""
+    long = [demonstration(seed, smooth, 3 * STEPS) for seed in range(2)]
+    best = Shown(long, step=1).selected(LIFTING, [Ridge(1e-9), Ridge(1e-8)])
+    assert best.error < 1e-10
+
+
+def test_components_that_never_change_within_an_episode_are_not_remembered():
+    random = np.random.default_rng(0)
+    layout = StateLayout(robot=("joint",), object=("ball", "goal"))
+    episodes = [
+        Trajectory(layout, np.column_stack([random.normal(size=(9, 2)), np.full(9, goal)]))
+        for goal in random.normal(size=4)
+    ]
+    assert ContextSpec.of(episodes, first_state=True, context=True).components == ("ball",)

@@ -1,0 +1,211 @@
+"""Published results: a small file says all that was measured, and pages agree with it."""
+
+import hashlib
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from test_study import score_of
+
+from kodex.cli import main
+from kodex.errors import InputError
+from kodex.evaluation import (
+    Episodes,
+    Mean,
+    Rate,
+    Results,
+    Score,
+    compare_pooled,
+    write_results,
+)
+from kodex.evaluation.analysis import Operator
+from kodex.koopman import Spectrum
+from kodex.reports.published import PAGE, page_files, publish, source_of
+from kodex.reports.study import Line, StudyPlan, StudyResults, read_study
+from kodex.reports.study_file import FILE, read_study_file, write_study_file
+from kodex.reports.study_tables import markdown
+
+PUBLISHED = Path(__file__).parents[2] / "docs" / "results"
+SENSORS = {"every": 1, "delay": 0, "noise": 0.0, "object_lost": 0.0, "seed": 5}
+
+
+def condition(**sensors):
+    usual = {"distribution": "in", "variation": None, "instances": 9, "seed": 5, "relearned": False}
+    return usual | {"sensors": SENSORS | sensors}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Return the folder of a study with two rows, two seeds and two conditions."""
+    folder = tmp_path / "study"
+    folder.mkdir()
+    conditions = {"in": condition(), "every-5": condition(every=5)}
+    plan = StudyPlan("operator", "it acts", ("door", "tool"), ("koopman", "bc"), conditions, {})
+    plan = StudyPlan(**vars(plan) | {"data": {"training": 20, "validation": 5}, "main": "koopman"})
+    plan.write(folder)
+    random = np.random.default_rng(0)
+    for task in plan.tasks:
+        for row in plan.rows:
+            for seed in range(2):
+                for name in conditions:
+                    path = folder / task / row / f"seed-{seed}" / f"{name}.json"
+                    write_results(path, made(task, row, seed, random))
+                settings = json.dumps({"settings": f"{row} of {task}", "policy": "abc"})
+                path.with_name("learned.json").write_text(settings)
+    return folder
+
+
+def made(task, row, seed, random):
+    outcomes = [tuple((random.random(9) < 0.7).tolist()) for _ in range(2)]
+    starts = tuple(range(10_000 * seed, 10_000 * seed + 9))
+    found = Score(
+        task,
+        Rate(sum(outcomes[0]), 9),
+        failures=1,
+        means={"imitation_error": Mean(0.25 * (seed + 1), 9)},
+        rates={"thrown_out": Rate(sum(outcomes[1]), 9)},
+        episodes=Episodes("in", 5, starts, outcomes[0], {"thrown_out": outcomes[1]}),
+    )
+    return Results(
+        task,
+        row,
+        found,
+        "in",
+        5,
+        seconds={"learn": 1.5, "action": 5e-5, "evaluate": 3.0},
+        demonstrations={"training": 20, "validation": 5},
+        provenance={
+            "command": "kodex reproduce operator --out elsewhere --workers 3",
+            "versions": {"kodex": "0.1.0"},
+            "seeds": {"learner": seed, "collect": seed},
+            "policy": f"{row}-{seed}",
+        },
+    )
+
+
+def test_the_small_file_says_what_the_folder_says(folder, tmp_path):
+    study = read_study(folder)
+    again = read_study_file(write_study_file(tmp_path / FILE, study))
+    assert markdown(again) == markdown(study)
+    assert again.plan == study.plan
+    assert again.settings == study.settings
+    for task, lines in study.lines.items():
+        for row, line in lines.items():
+            for name, found in line.results.items():
+                for before, after in zip(found, again.lines[task][row].results[name], strict=True):
+                    assert after.score == before.score
+                    assert after.seconds == before.seconds
+                    assert after.demonstrations == before.demonstrations
+                    assert after.provenance["policy"] == before.provenance["policy"]
+
+
+def test_a_file_that_was_read_is_written_again_byte_for_byte(folder, tmp_path):
+    first = write_study_file(tmp_path / "first.json", read_study(folder))
+    # Of what is said of the whole study only versions are joined.
+    study = read_study_file(first)
+    joined = study.lines["door"]["bc"].results["in"][0].provenance
+    assert joined["versions"] == {"kodex": ["0.1.0"]}
+    assert joined["commands"] == ["kodex reproduce operator"]
+
+
+def test_eigenvalues_come_back(tmp_path):
+    operator = Operator(3, True, Spectrum(np.array([1.25, 0.5 + 0.25j, 0.5 - 0.25j])))
+    plan = StudyPlan("observables", "", ("door",), ("set1",), {}, {})
+    study = StudyResults(plan, {"door": {"set1": Line({}, operator)}})
+    found = read_study_file(write_study_file(tmp_path / FILE, study)).lines["door"]["set1"].operator
+    assert (found.observables, found.relift) == (3, True)
+    np.testing.assert_array_equal(found.spectrum.values, operator.spectrum.values)
+
+
+def test_results_without_single_episodes_are_not_published(tmp_path):
+    results = Results("door", "bc", score_of("door", 4, known=False), "in", 5)
+    plan = StudyPlan("methods", "", ("door",), ("bc",), {"in": condition()}, {})
+    study = StudyResults(plan, {"door": {"bc": Line({"in": [results]})}})
+    with pytest.raises(InputError, match="not known start by start"):
+        write_study_file(tmp_path / FILE, study)
+
+
+def test_a_cut_off_file_is_refused_in_one_sentence(folder, tmp_path):
+    path = write_study_file(tmp_path / FILE, read_study(folder))
+    content = json.loads(path.read_text())
+    content["cells"][0]["conditions"]["in"]["succeeded"] = "ff"
+    path.write_text(json.dumps(content))
+    with pytest.raises(InputError, match="9 outcomes were expected; found 8 bits"):
+        read_study_file(path)
+
+
+def test_the_command_publishes_a_study_and_makes_its_page_again(folder, tmp_path, capsys):
+    target = tmp_path / "docs" / "operator"
+    assert main(["report", str(folder), "--publish", str(target)]) == 0
+    assert capsys.readouterr().out == f"wrote {target / PAGE}\n"
+    files = {path.name: path.read_bytes() for path in target.iterdir()}
+    # How success falls with the steps between measurements: each task, and their mean.
+    assert {"looks.png", "door-looks.png", "tool-looks.png", PAGE, FILE} <= files.keys()
+    for name in files:
+        if name != FILE:
+            (target / name).unlink()
+    assert main(["report", str(target)]) == 0
+    assert {path.name: path.read_bytes() for path in target.iterdir()} == files
+
+
+def test_rows_of_two_folders_are_published_together_and_no_cell_twice(folder, tmp_path):
+    whole = read_study(folder)
+    other = shutil.copytree(folder, tmp_path / "other")
+    for task in ("door", "tool"):
+        shutil.rmtree(folder / task / "bc")
+        shutil.rmtree(other / task / "koopman")
+    replace(whole.plan, rows=("bc",)).write(other)
+    replace(whole.plan, rows=("koopman",)).write(folder)
+    words = ["report", str(other), "--beside", str(folder), "--publish", str(tmp_path / "page")]
+    assert main(words) == 0
+    assert markdown(read_study_file(tmp_path / "page" / FILE)) == markdown(whole)
+    with pytest.raises(InputError, match="was measured twice with one seed"):
+        publish([folder, folder], tmp_path / "twice")
+    replace(whole.plan, data={"training": 9}).write(other)
+    with pytest.raises(InputError, match="only parts of one study are joined"):
+        publish([folder, other], tmp_path / "strange")
+
+
+def test_differences_are_of_the_seeds_that_both_rows_have(folder):
+    for condition in ("in", "every-5"):
+        (folder / "door" / "bc" / "seed-1" / f"{condition}.json").unlink()
+    lines = read_study(folder).lines["door"]
+    ours, theirs = ([each.score for each in lines[row].results["in"][:1]] for row in lines)
+    found = compare_pooled(theirs, ours)
+    (shown,) = [
+        line
+        for line in markdown(read_study(folder))
+        .split("### Door, against koopman\n")[1]
+        .splitlines()
+        if line.startswith("| `bc`")
+    ][:1]
+    assert f"{100 * found.difference:+.1f}" in shown
+
+
+def test_a_changed_file_disagrees_with_its_page_and_figures(folder, tmp_path):
+    publish([folder], tmp_path / "page")
+    assert disagreements(tmp_path / "page") == []
+    path = tmp_path / "page" / FILE
+    path.write_text(path.read_text().replace('"diverged": 1', '"diverged": 0', 1))
+    assert PAGE in disagreements(tmp_path / "page")
+    assert "looks.png" in disagreements(tmp_path / "page")
+
+
+def disagreements(folder):
+    """Return which files beside the results in `folder` were not made of them."""
+    digest = hashlib.sha256((folder / FILE).read_bytes()).hexdigest()[:16]
+    wanted = page_files(folder)
+    there = {path.name: path.read_bytes() for path in folder.iterdir() if path.name != FILE}
+    wrong = set(wanted) ^ set(there)
+    wrong |= {PAGE} if there.get(PAGE) != wanted[PAGE] else set()
+    # Another matplotlib draws other bytes: a figure is asked for its source instead.
+    wrong |= {name for name in there if name != PAGE and source_of(there[name]) != digest}
+    return sorted(wrong)
+
+
+@pytest.mark.parametrize("folder", sorted(path.parent.name for path in PUBLISHED.glob(f"*/{FILE}")))
+def test_published_pages_and_figures_agree_with_their_files(folder):
+    assert disagreements(PUBLISHED / folder) == [], "call make results"

@@ -1,0 +1,118 @@
+"""What README and docs tell people to type is executed."""
+
+import re
+import subprocess
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kodex
+from kodex.cli import main
+from kodex.export.c import FLAGS, compiler
+from kodex.policies.recipes import recipe
+from kodex.serving.server import Server
+from tests.policies.briefly import brief_training
+from tests.policies.toy_skill import demonstration, demonstrations
+
+ROOT = Path(__file__).parents[1]
+
+
+def snippets(page, language="python"):
+    """Return the blocks of a page of Markdown in one language."""
+    text = (ROOT / page).read_text()
+    return re.findall(rf"^```{language}\n(.*?)^```", text, flags=re.M | re.S)
+
+
+@pytest.mark.parametrize("name", ["default", "set3", "set3+context", "lstm", "bc"])
+def test_the_page_about_robots_drives_one(name, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    brief_training(monkeypatch)
+    kodex.fit(demonstrations(), recipe=recipe(name)).save("door-policy")
+    shown, sent = demonstration(77), []
+    measured = iter(np.tile(shown.states, (6, 1)))
+    given = {
+        "measure_state": lambda: next(measured),
+        "send": sent.append,
+        "goal": dict(shown.context),
+        "demonstrations": demonstrations(),
+    }
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    for code in snippets("docs/robot.md"):
+        exec(code, given)
+    assert np.shape(sent) == (69, 2)
+    assert np.isfinite(sent).all()
+
+
+def test_the_readme_learns_a_skill(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    code = snippets("README.md")[0]
+    for large, small in (("episodes=250", "episodes=8"), ("split(200, 50)", "split(6, 2)")):
+        assert large in code
+        code = code.replace(large, small)
+    exec(re.sub(r"count=\d+", "count=2", code), {})
+    assert (tmp_path / "door-policy" / "config.json").is_file()
+    assert "2" in capsys.readouterr().out
+
+
+@pytest.fixture(scope="module")
+def deployed(tmp_path_factory):
+    """Return a folder in which the commands of the page about deployment have been run."""
+    pytest.importorskip("onnxruntime", reason="the extra onnx is not installed")
+    folder = tmp_path_factory.mktemp("deployed")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        kodex.fit(kodex.collect(kodex.task("door"), episodes=6)).save("door-policy")
+        lines = "".join(snippets("docs/deployment.md", "sh")).splitlines()
+        commands = [line.split("#")[0].split()[1:] for line in lines]
+        exports = [words for words in commands if "onnx" in words or "c" in words]
+        assert len(exports) == 2
+        for words in exports:
+            assert main(words) == 0
+    return folder
+
+
+def test_the_page_about_deployment_acts_in_python(deployed, monkeypatch, capsys):
+    pytest.importorskip("stable_baselines3", reason="Stable-Baselines3 is not installed")
+    monkeypatch.chdir(deployed)
+    first = kodex.task("door").simulation(1)
+    first.reset(kodex.task("door").starts("in", count=1, seed=0))
+    given = {"measure_state": lambda: first.state()[0]}
+    onnx, served, stable = snippets("docs/deployment.md")
+    exec(onnx, given)
+    server = Server(kodex.load("door-policy"), Path("kodex.sock"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        exec(served, given)
+    finally:
+        server.stop()
+        thread.join()
+    session = kodex.Session(kodex.load("door-policy"))
+    session.reset(first.state()[0])
+    np.testing.assert_array_equal(given["action"], session.act(first.state()[0]))
+    exec(stable.replace("n_eval_episodes=10", "n_eval_episodes=1"), given)
+    mean, deviation = re.findall(r"float64\((\S+?)\)", capsys.readouterr().out)
+    assert float(mean) != 0.0 and float(deviation) == 0.0  # of one episode
+
+
+def test_the_page_about_deployment_acts_in_c(deployed):
+    if compiler() is None:
+        pytest.skip("there is no C compiler here")
+    (code,) = snippets("docs/deployment.md", "c")
+    (deployed / "main.c").write_text(code)
+    command = [compiler(), *FLAGS, "main.c", "door.c", "-o", "robot", "-lm"]
+    subprocess.run(command, cwd=deployed, check=True)
+    answer = subprocess.run([deployed / "robot"], capture_output=True, text=True, check=True)
+    assert float(answer.stdout) < 1e-12
+
+
+def test_the_page_about_the_koopman_library_prints_what_it_says(capsys):
+    pytest.importorskip("sklearn")
+    code = "".join(snippets("docs/koopman.md"))
+    exec(code, {"__name__": "page"})
+    # What is printed stands behind the print, or in lines of its own after a loop that prints.
+    expected = re.findall(r"^(?:print\(.*\)  )?# (.*)$", code, flags=re.M)
+    assert capsys.readouterr().out.splitlines() == expected
+    assert len(expected) > 15
