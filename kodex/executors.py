@@ -3,7 +3,7 @@
 An executor is the standard library's `concurrent.futures.Executor`: its process pool, Dask's
 `client.get_executor()`, MPI's or loky's. Nothing here knows which. Results are numbered, and sums
 are taken in the shape of one fixed tree, so that nobody can tell from a result who computed it, how
-many they were, or in which order they finished.
+many they were, or in which order they finished. How far it has come is a bar on the terminal.
 """
 
 import pickle
@@ -170,3 +170,17 @@ def _explained(error: Exception) -> str | None:
     if isinstance(error, CancelledError) or type(error).__name__ == "FutureCancelledError":
         return f"the scheduler has gone, and the work with it: start it and {again}"
     return None
+
+
+@contextmanager
+def progress_bar(title: str, total: int, *, wanted: bool) -> Iterator[Callable[[int], None]]:
+    """Yield what to call with each amount of work done; draw only on stderr, if a terminal."""
+    if not (wanted and sys.stderr.isatty()):
+        yield lambda done: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        row = bar.add_task(title, total=total)
+        yield lambda done: bar.update(row, advance=done)

@@ -12,8 +12,14 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from kodex.baselines.learning import settings_of, split, standardiser_of
-from kodex.baselines.open_loop import check_first, restored_network, stored_network
+from kodex.baselines.learning import (
+    check_first,
+    restored_network,
+    settings_of,
+    split,
+    standardiser_of,
+    stored_network,
+)
 from kodex.errors import InputError
 from kodex.interfaces import PolicySpec, Step
 from kodex.model_card import write_policy

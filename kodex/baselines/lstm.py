@@ -13,9 +13,14 @@ from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from kodex.baselines.learning import prepare
-from kodex.baselines.open_loop import check_first, restored_network, stepped, stored_network
-from kodex.baselines.sequences import masked_mean
+from kodex.baselines.learning import (
+    check_first,
+    masked_mean,
+    prepare,
+    restored_network,
+    stepped,
+    stored_network,
+)
 from kodex.networks.mlp import mlp_parameters
 from kodex.networks.operations import Signal, affine, in_time, zeros
 from kodex.networks.sequence_models import lstm_behind_affine, lstm_parameters, lstm_step

@@ -14,14 +14,15 @@ from typing import ClassVar, Self
 import numpy as np
 
 from kodex.baselines.dmp import Dmp, Motion, trajectories
-from kodex.baselines.learning import prepare
-from kodex.baselines.open_loop import (
+from kodex.baselines.learning import (
+    Sequences,
     check_first,
     check_horizon,
+    masked_mean,
+    prepare,
     restored_network,
     stored_network,
 )
-from kodex.baselines.sequences import Sequences, masked_mean
 from kodex.networks.mlp import Mlp, mlp_parameters
 from kodex.networks.operations import Signal
 from kodex.networks.training import TrainingConfig, train

@@ -16,9 +16,14 @@ from typing import ClassVar, Literal, NamedTuple, Self
 import numpy as np
 
 from kodex.baselines.fabric import DiagonalMetric, Fabric, Metric
-from kodex.baselines.learning import prepare
-from kodex.baselines.open_loop import check_first, restored_network, stepped, stored_network
-from kodex.baselines.sequences import masked_mean
+from kodex.baselines.learning import (
+    check_first,
+    masked_mean,
+    prepare,
+    restored_network,
+    stepped,
+    stored_network,
+)
 from kodex.errors import InputError
 from kodex.networks.mlp import Activation, Mlp, mlp_parameters
 from kodex.networks.operations import Signal, huber, in_time

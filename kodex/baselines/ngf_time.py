@@ -25,14 +25,14 @@ from typing import ClassVar, Literal, NamedTuple, Self
 import numpy as np
 
 from kodex.baselines.fabric import Fabric
-from kodex.baselines.learning import prepare
-from kodex.baselines.open_loop import (
+from kodex.baselines.learning import (
     check_first,
     check_horizon,
+    masked_mean,
+    prepare,
     restored_network,
     stored_network,
 )
-from kodex.baselines.sequences import masked_mean
 from kodex.errors import InputError
 from kodex.networks.mlp import Mlp, mlp_parameters
 from kodex.networks.operations import Signal, detached, huber, zeros

@@ -12,9 +12,14 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from kodex.baselines.learning import prepare
-from kodex.baselines.open_loop import check_first, restored_network, stepped, stored_network
-from kodex.baselines.sequences import masked_mean
+from kodex.baselines.learning import (
+    check_first,
+    masked_mean,
+    prepare,
+    restored_network,
+    stepped,
+    stored_network,
+)
 from kodex.networks.mlp import Mlp, mlp_parameters
 from kodex.networks.operations import Signal, in_time
 from kodex.networks.training import TrainingConfig, train

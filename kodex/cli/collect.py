@@ -10,7 +10,7 @@ import tyro
 from kodex.cli.terminal import say
 from kodex.cluster import executor_at
 from kodex.demonstrations import write
-from kodex.experiments.named_world import named_expert, named_world
+from kodex.experiments.named import named_expert, named_world
 from kodex.experts import collect as collect_demonstrations
 from kodex.experts import tried
 from kodex.storage import check_output

@@ -54,7 +54,7 @@ def compare(
         write_comparison,
         write_comparison_plot,
     )
-    from kodex.experiments.named_world import named_expert, named_world
+    from kodex.experiments.named import named_expert, named_world
     from kodex.storage import check_output
 
     for output, kind in ((json, "kodex-comparison file"), (plot, "PNG picture")):

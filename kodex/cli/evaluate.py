@@ -63,8 +63,7 @@ def evaluate(
     from kodex.demonstrations import Writer
     from kodex.evaluation import Results, write_results
     from kodex.evaluation import evaluate as evaluate_policy
-    from kodex.experiments.named_policy import named_policy
-    from kodex.experiments.named_world import named_expert, named_world
+    from kodex.experiments.named import named_expert, named_policy, named_world
     from kodex.experiments.provenance import provenance
     from kodex.experts import spread_of
     from kodex.rollout import Sensors

@@ -29,7 +29,7 @@ def play(
         browser: open the page in the browser of this machine
     """
     from kodex.errors import InputError
-    from kodex.experiments.named_policy import EXPERT, named_policy
+    from kodex.experiments.named import EXPERT, named_policy
     from kodex.play import play as play_live
     from kodex.policies import load
     from kodex.tasks import task as task_named

@@ -50,7 +50,7 @@ def reproduce(
     from kodex.cli.terminal import console, say
     from kodex.cluster import executor_at
     from kodex.errors import printable
-    from kodex.experiments.reproducing import reproduce as run
+    from kodex.experiments.runner import reproduce as run
     from kodex.experiments.store import Data
     from kodex.experiments.studies import Options, study_named
     from kodex.tasks import TASKS

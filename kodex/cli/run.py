@@ -51,7 +51,7 @@ def run(
     """
     from kodex.cli.result_table import print_results
     from kodex.cli.terminal import say
-    from kodex.experiments.named_world import named_expert, named_world
+    from kodex.experiments.named import named_expert, named_world
     from kodex.experiments.skill import SkillStudy
     from kodex.storage import check_output
 

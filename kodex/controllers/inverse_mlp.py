@@ -12,7 +12,7 @@ import numpy as np
 
 from kodex.controllers.transitions import Transitions, check_joints
 from kodex.demonstrations import check_training
-from kodex.demonstrations.holding_out import hold_out
+from kodex.demonstrations.trajectory_set import hold_out
 from kodex.errors import InputError
 from kodex.networks.mlp import Mlp, mlp_parameters
 from kodex.networks.operations import Signal

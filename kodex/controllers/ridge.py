@@ -16,12 +16,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kodex.controllers.joint_features import FAMILIES, JointFeatures
-from kodex.controllers.joint_statistics import JointStatistics, block_of, statistics_of
+from kodex.controllers.joint_features import (
+    FAMILIES,
+    JointFeatures,
+    JointStatistics,
+    block_of,
+    statistics_of,
+)
 from kodex.controllers.transitions import Transitions, check_joints, disturbed
 from kodex.demonstrations import check_training
-from kodex.demonstrations.holding_out import hold_out
 from kodex.demonstrations.spreading import Part, summed
+from kodex.demonstrations.trajectory_set import hold_out
 from kodex.errors import InputError
 from kodex.least_squares import Moments, one_blas_thread
 from kodex.storage import Stored

@@ -9,12 +9,11 @@ from kodex.demonstrations.checks import (
     Checked,
     check_demonstrations,
     check_training,
+    expect_layout,
     expect_trajectories,
 )
-from kodex.demonstrations.description import Description, describe
 from kodex.demonstrations.from_arrays import demonstrations_from
-from kodex.demonstrations.layouts import expect_layout
-from kodex.demonstrations.trajectory_set import TrajectorySet
+from kodex.demonstrations.trajectory_set import Description, TrajectorySet, describe
 
 if TYPE_CHECKING:
     from kodex.demonstrations.files import Header, Writer, read, read_header, write

@@ -2,7 +2,8 @@
 
 A file may be damaged, a recorder may have failed, two tasks may have been mixed up. Each learner
 calls `check_demonstrations` first, so that all of them refuse the same data with the same sentence,
-and none of them learns from a NaN, from half a task or from somebody else's robot.
+and none of them learns from a NaN, from half a task or from somebody else's robot. Layouts that do
+not match are refused by `expect_layout`, wherever they meet.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kodex.demonstrations.layouts import layout_difference
 from kodex.demonstrations.spreading import Part, executor_of, gathered, local_of
 from kodex.errors import InputError
 from kodex.trajectory import Control, StateLayout, Trajectory, task_of
@@ -223,4 +223,33 @@ def _check_named_numbers(name: str, field: str, values: Mapping[str, Any]) -> No
         if not known:
             raise InputError(
                 f"{name} has a {field} whose {key!r} is not a finite number but {value!r}: {ADVICE}"
+            )
+
+
+def layout_difference(found: StateLayout, expected: StateLayout) -> str:
+    """Say, as the end of a sentence, how the layout `found` differs from the one `expected`."""
+    for part, here, wanted in (
+        ("robot", found.robot, expected.robot),
+        ("object", found.object, expected.object),
+    ):
+        if len(here) != len(wanted):
+            return f"has {len(here)} {part} components where {len(wanted)} are expected"
+        for index, (name, other) in enumerate(zip(here, wanted, strict=True)):
+            if name != other:
+                return f"has {name!r} as {part} component {index} where {other!r} is expected"
+    return "has the layout that is expected"
+
+
+def expect_layout(
+    found: StateLayout | Sequence[Trajectory],
+    expected: StateLayout,
+    *,
+    source: str = "each of these trajectories",
+) -> None:
+    """Refuse trajectories, or the layout of `source`, that were not made for `expected`."""
+    layouts = [found] if isinstance(found, StateLayout) else [each.layout for each in found]
+    for layout in layouts:
+        if layout != expected:
+            raise InputError(
+                f"{source} {layout_difference(layout, expected)}: was it made for another task?"
             )

@@ -20,6 +20,7 @@ from typing import Any, Self
 import h5py
 import numpy as np
 
+from kodex.demonstrations.checks import expect_layout, layout_difference
 from kodex.demonstrations.episode_group import (
     DAMAGE,
     DIGEST,
@@ -28,7 +29,6 @@ from kodex.demonstrations.episode_group import (
     read_episode,
     write_episode,
 )
-from kodex.demonstrations.layouts import expect_layout, layout_difference
 from kodex.demonstrations.plain_hdf5 import PlainFile, plain_file, subgroup
 from kodex.demonstrations.trajectory_set import TrajectorySet
 from kodex.errors import InputError

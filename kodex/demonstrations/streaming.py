@@ -14,8 +14,8 @@ from itertools import accumulate, groupby
 from pathlib import Path
 from typing import Any, NamedTuple, overload
 
+from kodex.demonstrations.checks import expect_layout
 from kodex.demonstrations.files import Header, read_episodes, read_header
-from kodex.demonstrations.layouts import expect_layout
 from kodex.errors import InputError
 from kodex.trajectory import StateLayout, Trajectory
 

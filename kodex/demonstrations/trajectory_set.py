@@ -1,23 +1,54 @@
 """A set of trajectories that share one layout: what is learned from, and what is scored.
 
 A set never changes. Selecting, splitting and joining give new sets that share the trajectories,
-so they cost next to nothing.
+so they cost next to nothing. `describe` says in a few numbers what a set holds, and `hold_out`
+draws the demonstrations that nothing is learned from.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kodex.demonstrations.description import Description, describe
-from kodex.demonstrations.layouts import layout_difference
+from kodex.demonstrations.checks import layout_difference
+from kodex.demonstrations.spreading import selected
 from kodex.demonstrations.sufficiency import shortcomings
 from kodex.errors import InputError
 from kodex.seeding import generator
 from kodex.trajectory import Array, StateLayout, Trajectory
 
 Indices = slice | list[int] | NDArray[np.integer[Any]] | NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Description:
+    """Counts, lengths and ranges of a set of trajectories."""
+
+    layout: StateLayout
+    episodes: int
+    transitions: int  # pairs of consecutive states
+    shortest: int  # states of the shortest episode
+    median: float
+    longest: int
+    succeeded: int
+    labelled: int  # episodes of which it is known whether they succeeded
+    failures: int  # episodes that ended early, such as diverged simulations
+    with_actions: int
+    action_size: int | None  # None: no episode has actions, or their sizes differ
+    tasks: tuple[str, ...]  # named by the starts, sorted
+    signals: tuple[str, ...]  # of any episode, sorted
+    context: tuple[str, ...]  # of any episode, sorted
+    time_steps: tuple[float, ...]  # seconds, sorted; more than one: they differ
+    action_ranges: int  # episodes that say which actions the robot accepts
+    lowest: tuple[float, ...]  # of each component, over all episodes
+    highest: tuple[float, ...]
+
+    @property
+    def without_actions(self) -> int:
+        """The number of state-only episodes."""
+        return self.episodes - self.with_actions
 
 
 class TrajectorySet(Sequence[Trajectory]):
@@ -146,3 +177,73 @@ def _field(trajectory: Trajectory, field: str, index: int) -> Array:
     if value is None:
         raise InputError(f"episode {index} has no {field}")
     return value
+
+
+def describe(trajectories: Iterable[Trajectory], layout: StateLayout) -> Description:
+    """Return the description of `trajectories` in one pass, so they may be streamed."""
+    lengths: list[int] = []
+    action_sizes: list[int] = []
+    succeeded = labelled = failures = 0
+    tasks: set[str] = set()
+    signals: set[str] = set()
+    context: set[str] = set()
+    time_steps: set[float] = set()
+    action_ranges = 0
+    lowest, highest = np.full(layout.size, np.inf), np.full(layout.size, -np.inf)
+    for trajectory in trajectories:
+        lengths.append(len(trajectory))
+        if trajectory.actions is not None:
+            action_sizes.append(trajectory.actions.shape[1])
+        labelled += trajectory.succeeded is not None
+        succeeded += trajectory.succeeded is True
+        failures += trajectory.failure is not None
+        if trajectory.start is not None:
+            tasks.add(trajectory.start.task)
+        signals.update(trajectory.signals)
+        context.update(trajectory.context)
+        time_steps |= set() if trajectory.time_step is None else {trajectory.time_step}
+        action_ranges += trajectory.action_range is not None
+        lowest = np.minimum(lowest, trajectory.states.min(axis=0))
+        highest = np.maximum(highest, trajectory.states.max(axis=0))
+    if not lengths:
+        raise InputError("there is nothing to describe: the set has no trajectories")
+    return Description(
+        layout=layout,
+        episodes=len(lengths),
+        transitions=sum(lengths) - len(lengths),
+        shortest=min(lengths),
+        median=float(np.median(lengths)),
+        longest=max(lengths),
+        succeeded=succeeded,
+        labelled=labelled,
+        failures=failures,
+        with_actions=len(action_sizes),
+        action_size=action_sizes[0] if len(set(action_sizes)) == 1 else None,
+        tasks=tuple(sorted(tasks)),
+        signals=tuple(sorted(signals)),
+        context=tuple(sorted(context)),
+        time_steps=tuple(sorted(time_steps)),
+        action_ranges=action_ranges,
+        lowest=tuple(lowest.tolist()),
+        highest=tuple(highest.tolist()),
+    )
+
+
+def hold_out(
+    demonstrations: Sequence[Trajectory], share: float, seed: int, *, purpose: str
+) -> tuple[Sequence[Trajectory], Sequence[Trajectory]]:
+    """Return (training, validation): a seeded draw of whole demonstrations.
+
+    Steps of one demonstration are alike, so validating on single steps would flatter. Two
+    demonstrations or more leave at least one on each side; a single one has to do both. Draws for
+    different purposes are independent.
+    """
+    if not 0.0 < share < 1.0:
+        raise InputError(f"the held-out share must be between 0 and 1; found {share}")
+    count = len(demonstrations)
+    if count == 1:
+        return demonstrations, demonstrations
+    size = min(max(1, round(share * count)), count - 1)
+    held = set(generator(seed, purpose, "held out").permutation(count)[:size].tolist())
+    training = [index for index in range(count) if index not in held]
+    return selected(demonstrations, training), selected(demonstrations, sorted(held))

@@ -1,12 +1,12 @@
 """How good a policy is: rollouts scored, with intervals and paired comparison."""
 
-from kodex.evaluation.comparison import Comparison, compare, compare_episodes
-from kodex.evaluation.distances import (
-    action_change,
-    action_saturation,
-    generated_error,
-    imitation_error,
-    tracking_error,
+from kodex.evaluation.comparison import (
+    Comparison,
+    compare,
+    compare_episodes,
+    compare_pooled,
+    holm,
+    pooled,
 )
 from kodex.evaluation.episodes import Episodes
 from kodex.evaluation.evaluate import (
@@ -17,9 +17,18 @@ from kodex.evaluation.evaluate import (
     evaluate,
 )
 from kodex.evaluation.intervals import paired_interval, wilson_interval
-from kodex.evaluation.pooling import compare_pooled, holm, pooled
 from kodex.evaluation.results import Results, read_results, write_results
-from kodex.evaluation.scores import Mean, Rate, Score, score
+from kodex.evaluation.scores import (
+    Mean,
+    Rate,
+    Score,
+    action_change,
+    action_saturation,
+    generated_error,
+    imitation_error,
+    score,
+    tracking_error,
+)
 
 __all__ = [
     "EVERYDAY_SEED",

@@ -1,20 +1,32 @@
-"""Which of two policies is better, measured where both faced the same starts.
+"""Which of two policies is better, and how good one is over several seeds.
 
-Pairs tell more than two separate rates: a start that is easy or hopeless for both says nothing
-about their difference, and pairing takes it out.
+Where both faced the same starts, pairs tell more than two separate rates: a start that is easy or
+hopeless for both says nothing about their difference, and pairing takes it out.
+
+Several seeds that faced the same starts have episodes that are not independent: a start that is
+easy for one seed's policy is easy for the next one's, so three seeds on 500 starts tell less than
+1500 starts would. We take each start as a cluster. The design effect is the variance of the pooled
+rate over clusters, divided by that of as many independent episodes; the counts are divided by it,
+and Wilson's interval of what remains is honest (Rao and Scott, A simple method for the analysis of
+clustered binary data, Biometrics 48 (1992)). One seed gives Wilson's own interval, and so do copies
+of one seed: they tell nothing new. The interval is about other starts, for these seeds; how far
+seeds differ is shown by their range.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import sqrt
+from statistics import NormalDist
 
+import numpy as np
 from scipy.special import bdtr
 
 from kodex.errors import InputError
 from kodex.evaluation.episodes import Episodes, matched
-from kodex.evaluation.intervals import paired_interval
-from kodex.evaluation.scores import has_succeeded
-from kodex.trajectory import Trajectory
+from kodex.evaluation.intervals import paired_interval, quantile, score_interval
+from kodex.evaluation.scores import Score, has_succeeded
+from kodex.trajectory import Array, Trajectory
 
 
 @dataclass(frozen=True)
@@ -98,3 +110,134 @@ def _counted(pairs: Iterable[tuple[bool, bool]]) -> Comparison:
         second_only=counts[False, True],
         neither=counts[False, False],
     )
+
+
+@dataclass(frozen=True)
+class PooledRate:
+    """How many of how many episodes, over all seeds, and how much their clusters widen that."""
+
+    successes: int
+    instances: int
+    design_effect: float  # 1 or more; instances / design_effect independent episodes tell as much
+    clustered: bool  # False: the episodes are not known one by one, so they count as independent
+
+    @property
+    def rate(self) -> float:
+        """The share over all seeds."""
+        return self.successes / self.instances
+
+    @property
+    def low(self) -> float:
+        """The lower end of the 95 % interval."""
+        return self._interval()[0]
+
+    @property
+    def high(self) -> float:
+        """The upper end of the 95 % interval."""
+        return self._interval()[1]
+
+    def _interval(self) -> tuple[float, float]:
+        return score_interval(
+            self.successes / self.design_effect, self.instances / self.design_effect
+        )
+
+
+@dataclass(frozen=True)
+class PooledDifference:
+    """The success of one row minus another's on the same starts, over their seeds."""
+
+    difference: float
+    low: float
+    high: float
+    p_value: float
+
+
+def pooled(scores: Sequence[Score], criterion: str | None = None) -> PooledRate:
+    """Return the share of episodes over all `scores`, each start being one cluster.
+
+    Scores of which the episodes are not known one by one, as of files of version 1, are pooled as
+    if all episodes were independent.
+    """
+    if not scores:
+        raise InputError("there is nothing to pool: no scores")
+    rates = [each.success if criterion is None else each.rates[criterion] for each in scores]
+    total = sum(rates[1:], start=rates[0])
+    known = _episodes_of(scores)
+    if len(scores) == 1 or known is None:
+        return PooledRate(total.successes, total.instances, 1.0, clustered=len(scores) == 1)
+    effect = design_effect(list(_by_start(known, criterion).values()))
+    return PooledRate(total.successes, total.instances, effect, clustered=True)
+
+
+def design_effect(clusters: Sequence[Sequence[bool]]) -> float:
+    """Return how many times the variance of a rate is that of independent episodes; 1 or more.
+
+    Where all episodes went alike nothing tells how far those of a cluster agree: each cluster then
+    counts as a single episode.
+    """
+    sizes = np.array([len(each) for each in clusters], dtype=float)
+    counts = np.array([sum(each) for each in clusters], dtype=float)
+    n = sizes.sum()
+    rate = counts.sum() / n
+    if rate in (0.0, 1.0):
+        return float(n / len(sizes))
+    variance = ((counts - sizes * rate) ** 2).sum() / n**2
+    return max(1.0, float(variance / (rate * (1 - rate) / n)))
+
+
+def compare_pooled(first: Sequence[Score], second: Sequence[Score]) -> PooledDifference | None:
+    """Return `first` minus `second`, start by start; None if episodes or starts do not match.
+
+    With d the difference of the two shares of seeds that succeed at a start, the test asks whether
+    (Σd)² / Σd² is larger than chance allows: McNemar's test for clustered pairs (Obuchowski, On the
+    comparison of correlated proportions for clustered data, Statistics in Medicine 17 (1998)). With
+    one seed each it is McNemar's own.
+    """
+    ours, theirs = _episodes_of(first), _episodes_of(second)
+    if ours is None or theirs is None or not ours[0].shares_draw(theirs[0]):
+        return None
+    one, other = _by_start(ours), _by_start(theirs)
+    if one.keys() != other.keys():
+        return None
+    d = np.array([np.mean(one[start]) - np.mean(other[start]) for start in one])
+    mean, spread = float(d.mean()), sqrt(float(((d - d.mean()) ** 2).sum())) / len(d)
+    half = quantile(0.95) * spread
+    return PooledDifference(mean, max(-1.0, mean - half), min(1.0, mean + half), _p_value(d))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return `p_values` adjusted for being several, by Holm's step-down method.
+
+    S. Holm, A simple sequentially rejective multiple test procedure, Scandinavian Journal of
+    Statistics 6 (1979).
+    """
+    adjusted = [1.0] * len(p_values)
+    largest = 0.0
+    order = sorted(range(len(p_values)), key=lambda index: p_values[index])
+    for rank, index in enumerate(order):
+        largest = max(largest, min(1.0, (len(order) - rank) * p_values[index]))
+        adjusted[index] = largest
+    return adjusted
+
+
+def _p_value(d: Array) -> float:
+    squares = float((d**2).sum())
+    if squares == 0.0:
+        return 1.0
+    return 2 * NormalDist().cdf(-abs(float(d.sum())) / sqrt(squares))
+
+
+def _episodes_of(scores: Sequence[Score]) -> list[Episodes] | None:
+    """Return the episodes of all `scores`; None if some are not known, or of another draw."""
+    known = [each.episodes for each in scores if each.episodes is not None]
+    whole = len(known) == len(scores) > 0
+    return known if whole and all(known[0].shares_draw(each) for each in known) else None
+
+
+def _by_start(episodes: Sequence[Episodes], criterion: str | None = None) -> dict[int, list[bool]]:
+    """Return the outcomes at each start, over all seeds."""
+    clusters: defaultdict[int, list[bool]] = defaultdict(list)
+    for each in episodes:
+        for start, outcome in zip(each.starts, each.outcomes(criterion), strict=True):
+            clusters[start].append(outcome)
+    return clusters

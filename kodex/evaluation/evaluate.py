@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kodex.demonstrations import TrajectorySet
 from kodex.errors import InputError
 from kodex.evaluation.scores import Score, score
-from kodex.executors import in_order, one_blas_thread
+from kodex.executors import in_order, one_blas_thread, progress_bar
 from kodex.interfaces import Policy
-from kodex.progress_bar import progress_bar
 from kodex.trajectory import Starts, Trajectory
 from kodex.world import World
 
 if TYPE_CHECKING:
-    from kodex.policies.parcel import AsItIs, Parcel
+    from kodex.policies.files import AsItIs, Parcel
 
 Keep = Callable[[TrajectorySet], None]
 AHEAD = 64  # blocks of kept episodes that may wait for a late one
@@ -159,7 +158,7 @@ def _pieces(
     kept: tuple[bool, bool],
 ) -> Iterator[tuple[Any, ...]]:
     """Yield what a worker is sent for each block of starts."""
-    from kodex.policies.parcel import packed
+    from kodex.policies.files import packed
 
     policy.spec.check_task(task.name, task.layout, task.action_size)
     ours = packed(policy)

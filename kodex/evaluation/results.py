@@ -42,7 +42,7 @@ from kodex.errors import InputError
 from kodex.evaluation.episodes import Episodes
 from kodex.evaluation.scores import Mean, Rate, Score
 from kodex.storage import new_file
-from kodex.storage.json_fields import Fields
+from kodex.storage.json_files import Fields
 from kodex.trajectory import DISTRIBUTIONS, Distribution
 
 FORMAT = "kodex-results"

@@ -26,7 +26,7 @@ from kodex.experts import expert, spread_of
 from kodex.interfaces import LearnedPolicy, Policy, PolicyLearner
 from kodex.reports.study import ANALYSIS, LEARNED
 from kodex.storage import new_file
-from kodex.storage.json_fields import Fields
+from kodex.storage.json_files import Fields
 from kodex.tasks import Task
 from kodex.tasks import task as task_named
 from kodex.trajectory import Array

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kodex.errors import InputError
 from kodex.evaluation import Comparison, Rate, compare_episodes, evaluate, holm
-from kodex.experiments.named_policy import named_policy
+from kodex.experiments.named import named_policy
 from kodex.interfaces import Policy
 from kodex.storage import new_file
 from kodex.trajectory import Distribution

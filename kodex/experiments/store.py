@@ -29,7 +29,7 @@ from kodex.interfaces import LearnedPolicy, Policy, PolicyLearner
 from kodex.policies import load, save
 from kodex.rollout import begin, roll_out_batches
 from kodex.storage import new_file, remove_output
-from kodex.storage.json_fields import Fields
+from kodex.storage.json_files import Fields
 from kodex.storage.swap import try_lock
 from kodex.tasks import Task
 from kodex.trajectory import Trajectory

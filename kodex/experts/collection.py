@@ -17,12 +17,11 @@ import numpy as np
 
 from kodex.demonstrations import TrajectorySet
 from kodex.errors import InputError
-from kodex.executors import one_blas_thread
+from kodex.executors import one_blas_thread, progress_bar
 from kodex.experts.actor import NoisyActor
 from kodex.experts.scripted import Act, as_expert
 from kodex.experts.shipped import expert_of
 from kodex.interfaces import Policy
-from kodex.progress_bar import progress_bar
 from kodex.rollout import roll_out_batches
 from kodex.seeding import generator
 from kodex.trajectory import Array, Starts, Trajectory

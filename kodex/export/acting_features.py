@@ -17,7 +17,7 @@ from kodex.lifting import (
     ReluFeatures,
     Standardised,
 )
-from kodex.lifting.products import Products
+from kodex.lifting.monomials import Products
 from kodex.networks.mlp import Mlp
 
 

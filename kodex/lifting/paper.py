@@ -19,7 +19,7 @@ import numpy as np
 
 from kodex.errors import InputError
 from kodex.lifting.frame import expect_states, layout_from_config, layout_to_config
-from kodex.lifting.products import Factors, Products, product_name
+from kodex.lifting.monomials import Factors, Products, product_name
 from kodex.storage import Stored
 from kodex.trajectory import Array, StateLayout
 
@@ -82,7 +82,7 @@ class PaperPolynomial:
     @classmethod
     def restore(cls, stored: Stored) -> Self:
         """Return what `stored` was made from."""
-        number = cast(SetNumber, stored.config["number"])
+        number = cast("SetNumber", stored.config["number"])
         return cls(layout=layout_from_config(stored.config["layout"]), number=number)
 
 

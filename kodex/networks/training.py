@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kodex.errors import InputError, explaining
+from kodex.executors import progress_bar
 from kodex.networks.checkpoint import Checkpoint, digest, read_checkpoint, write_checkpoint
-from kodex.progress_bar import progress_bar
 from kodex.seeding import generator
 from kodex.storage import Stored, check_output, read_model, restoring
 from kodex.trajectory import Array

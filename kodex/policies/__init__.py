@@ -8,9 +8,8 @@ from kodex.policies.koopman_learner import KoopmanPolicyLearner
 from kodex.policies.lifted import LiftedLearner, LiftedPolicy
 from kodex.policies.monitor import Monitored, MonitorLearner, monitored
 from kodex.policies.parts import dynamics_of
-from kodex.policies.predictor import Predictor
 from kodex.policies.recipes import fit
-from kodex.policies.session import Session
+from kodex.policies.session import Predictor, Session
 from kodex.policies.tracking import TrackingLearner, TrackingPolicy
 
 __all__ = [

@@ -1,6 +1,13 @@
-"""Policies on disk: a folder with `config.json` and `model.safetensors`."""
+"""Policies on disk, a folder with `config.json` and `model.safetensors`, and between processes.
+
+A policy travels to another process as the bytes of its own file, and never as a pickle of it: what
+is sent is what `save` writes, checked and restored by whoever receives it. Policies that have no
+file, such as experts and policies behind sensors, travel as they are.
+"""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -8,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from kodex.errors import InputError
-from kodex.interfaces import LearnedPolicy, ReferenceDynamics
+from kodex.interfaces import LearnedPolicy, Policy, ReferenceDynamics, Storable
 from kodex.model_card import HasCard, write_policy
-from kodex.storage import Stored, check_model, read_model, restoring
+from kodex.storage import Stored, bytes_of_model, check_model, model_of_bytes, read_model, restoring
 
 # the type in a file -> what reads it; written out, so that a file cannot name anything else
 POLICIES: Mapping[str, str] = {
@@ -103,3 +110,40 @@ def _restored(stored: Stored, table: Mapping[str, str], kind: str) -> Any:
         )
     module, name = table[stored.type].split(":")
     return getattr(import_module(module), name).restore(stored)
+
+
+@dataclass(frozen=True)
+class Parcel:
+    """A stored policy as bytes."""
+
+    content: bytes
+
+    def opened(self) -> Policy:
+        """Return the policy; a process that is sent it again keeps the one that it has."""
+        return _opened(self.content)
+
+
+@dataclass(frozen=True, eq=False)
+class AsItIs:
+    """A policy that travels as an object."""
+
+    policy: Policy
+
+    def opened(self) -> Policy:
+        """Return the policy."""
+        return self.policy
+
+
+def packed(policy: Policy) -> Parcel | AsItIs:
+    """Return `policy` as it travels."""
+    stored = policy.stored() if isinstance(policy, Storable) else None
+    if stored is None or stored.type not in POLICIES:
+        return AsItIs(policy)
+    return Parcel(bytes_of_model(stored))
+
+
+@lru_cache(maxsize=4)
+def _opened(content: bytes) -> Policy:
+    stored = model_of_bytes(content)
+    check_model(stored)
+    return restored(stored)

@@ -20,7 +20,7 @@ from kodex.errors import InputError
 from kodex.evaluation import Results, read_results
 from kodex.evaluation.analysis import Operator, read_analysis
 from kodex.storage import new_file
-from kodex.storage.json_fields import Fields
+from kodex.storage.json_files import Fields
 
 PLAN, ANALYSIS, LEARNED = "study.json", "analysis", "learned.json"
 FORMAT, VERSION = "kodex-study", 2

@@ -28,7 +28,7 @@ from kodex.evaluation.results import from_spans, spans
 from kodex.koopman import Spectrum
 from kodex.reports.study import Line, StudyPlan, StudyResults, seed_of
 from kodex.storage import new_file
-from kodex.storage.json_fields import Fields
+from kodex.storage.json_files import Fields
 from kodex.trajectory import Distribution
 
 FILE = "outcomes.json"

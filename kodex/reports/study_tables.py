@@ -6,7 +6,7 @@ from statistics import mean
 from typing import Any
 
 from kodex.evaluation import Results, Score, compare_pooled, holm, pooled
-from kodex.evaluation.pooling import PooledDifference
+from kodex.evaluation.comparison import PooledDifference
 from kodex.reports.page.markup import Markup, table
 from kodex.reports.study import EXPERT, Line, StudyResults, seed_of
 from kodex.reports.study_budgets import seconds_until_best

@@ -1,7 +1,9 @@
 """A task as a Gymnasium environment: the paper's state is the observation.
 
 After `reset(seed=7)` the episodes begin at the starts that seed 7 draws, in their order, so the
-first N episodes here are the N that `roll_out` gets from `task.starts("in", count=N, seed=7)`.
+first N episodes here are the N that `roll_out` gets from `task.starts("in", count=N, seed=7)`. An
+environment is reset an unknown number of times, and a draw's first starts are the same whatever its
+size, so starts are drawn ahead, twice as far each time: n of them cost a few times n, and not n².
 """
 
 from collections.abc import Mapping
@@ -13,14 +15,33 @@ from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
 from kodex.errors import InputError
-from kodex.tasks import Task, gl
+from kodex.tasks import gl
 from kodex.tasks import task as task_named
+from kodex.tasks.definition import Task
 from kodex.tasks.rendering import Painter, Picture, Stage
-from kodex.tasks.start_stream import StartStream
 from kodex.trajectory import Array, Distribution, Start, Starts
 
+AHEAD = 64  # starts of the first draw
 LARGEST_NUMBER = 1e10  # MuJoCo calls a state diverged beyond it, and the episode ends
 STATES_A_SECOND = 100
+
+
+class StartStream:
+    """The starts of one seed in their order; which distribution they are of may change."""
+
+    def __init__(self, task: Task, seed: int) -> None:
+        self._task, self._seed = task, seed
+        self._drawn: Starts | None = None
+        self._taken = 0
+
+    def take(self, count: int, distribution: Distribution) -> Starts:
+        """Return the next `count` starts."""
+        first, self._taken = self._taken, self._taken + count
+        drawn = self._drawn
+        if drawn is None or drawn.distribution != distribution or len(drawn) < self._taken:
+            ahead = max(AHEAD, 2 * self._taken)
+            drawn = self._drawn = self._task.starts(distribution, count=ahead, seed=self._seed)
+        return drawn[first : self._taken]
 
 
 class TaskEnvironment(gymnasium.Env[Array, NDArray[np.floating[Any]]]):

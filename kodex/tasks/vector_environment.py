@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from kodex.errors import InputError
 from kodex.tasks import task as task_named
-from kodex.tasks.environment import checked_distribution, checked_options, spaces_of
-from kodex.tasks.start_stream import StartStream
+from kodex.tasks.environment import StartStream, checked_distribution, checked_options, spaces_of
 from kodex.trajectory import Array, Distribution, Starts
 
 Flags = NDArray[np.bool_]

@@ -5,8 +5,7 @@ import pytest
 from toy_motions import MOTIONS, STEPS, demonstrations
 
 from kodex.baselines import NnLearner
-from kodex.baselines.learning import prepare
-from kodex.baselines.sequences import Sequences, masked_mean
+from kodex.baselines.learning import Sequences, masked_mean, prepare
 
 UNEVEN = demonstrations(MOTIONS["rotation"], 6, lengths=(STEPS, 5, 2))
 

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kodex.controllers import PdController, RidgeControllerLearner
-from kodex.controllers.joint_features import FAMILIES, JointFeatures
-from kodex.controllers.joint_statistics import JointStatistics, statistics_of
+from kodex.controllers.joint_features import FAMILIES, JointFeatures, JointStatistics, statistics_of
 from kodex.controllers.ridge import action_moments, solutions
 from kodex.controllers.transitions import Transitions, disturbed
 from kodex.errors import InputError

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_trajectories import numbered, numbers_of
 
-from kodex.demonstrations.holding_out import hold_out
+from kodex.demonstrations.trajectory_set import hold_out
 from kodex.errors import InputError
 
 

@@ -10,7 +10,7 @@ from kodex.evaluation import evaluate
 from kodex.experts import collect, expert
 from kodex.lifting import FourierLearner, StandardisedLearner
 from kodex.policies import ConditionedLearner, LiftedLearner, load
-from kodex.policies.parcel import AsItIs, Parcel, packed
+from kodex.policies.files import AsItIs, Parcel, packed
 from kodex.rollout import Sensors
 from kodex.storage import bytes_of_model, model_of_bytes
 from kodex.tasks import TASKS, task

@@ -8,7 +8,7 @@ from made_rollouts import rollout, rollouts, start
 from scipy import stats
 
 from kodex.evaluation import Rate, Score, score, wilson_interval
-from kodex.evaluation.pooling import compare_pooled, design_effect, holm, pooled
+from kodex.evaluation.comparison import compare_pooled, design_effect, holm, pooled
 
 OUTCOMES = st.lists(st.booleans(), min_size=2, max_size=60)
 

@@ -18,7 +18,7 @@ from kodex.experiments import store
 from kodex.experiments.cells import run_cell
 from kodex.experiments.controllers import with_relearned_controller
 from kodex.experiments.provenance import digest_of
-from kodex.experiments.reproducing import reproduce
+from kodex.experiments.runner import reproduce
 from kodex.experiments.store import Data, Store
 from kodex.experiments.studies import STUDIES, Options, study_named
 from kodex.experts import collect

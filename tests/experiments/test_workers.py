@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from kodex.errors import InputError
-from kodex.experiments.reproducing import _alone_in
+from kodex.experiments.runner import _alone_in
 
 PROGRAM = """
 import multiprocessing, os, sys, time
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from kodex.experiments.reproducing import _alone_in
-from kodex.experiments.workers import end_with_parent
+from kodex.experiments.runner import _alone_in
+from kodex.experiments.runner import end_with_parent
 
 def work(_):
     print(os.getpid(), flush=True)

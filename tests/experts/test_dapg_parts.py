@@ -9,14 +9,13 @@ from torch.autograd.functional import hessian, jacobian
 
 from kodex.experts.actor import Actor
 from kodex.experts.dapg.algorithm import clone
-from kodex.experts.dapg.experience import advantages, returns
-from kodex.experts.dapg.gaussian_policy import GaussianPolicy
-from kodex.experts.dapg.natural_gradient import (
+from kodex.experts.dapg.experience import ValueNetwork, advantages, returns
+from kodex.experts.dapg.gaussian_policy import (
+    GaussianPolicy,
     conjugate_gradients,
     fisher_product,
     natural_step,
 )
-from kodex.experts.dapg.value_network import ValueNetwork
 from kodex.standardiser import Standardiser
 from kodex.storage import read_model, write_model
 

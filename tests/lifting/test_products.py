@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kodex.lifting.products import FEW_ROWS, Products, product_name
+from kodex.lifting.monomials import FEW_ROWS, Products, product_name
 
 FACTORS = [
     factors for degree in range(4) for factors in combinations_with_replacement(range(3), degree)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kodex.tasks import task
-from kodex.tasks.start_stream import StartStream
+from kodex.tasks.environment import StartStream
 
 
 @dataclass

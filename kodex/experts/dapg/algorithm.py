@@ -16,11 +16,14 @@ import torch
 from kodex.errors import InputError
 from kodex.experts.actor import Actor, NoisyActor
 from kodex.experts.dapg.demonstrations import Pairs
-from kodex.experts.dapg.experience import Experience, advantages, returns
-from kodex.experts.dapg.gaussian_policy import GaussianPolicy
-from kodex.experts.dapg.natural_gradient import NaturalStep, fisher_product, natural_step
+from kodex.experts.dapg.experience import Experience, ValueNetwork, advantages, returns
+from kodex.experts.dapg.gaussian_policy import (
+    GaussianPolicy,
+    NaturalStep,
+    fisher_product,
+    natural_step,
+)
 from kodex.experts.dapg.settings import DapgSettings
-from kodex.experts.dapg.value_network import ValueNetwork
 from kodex.networks.mlp import Mlp
 from kodex.networks.operations import Signal
 from kodex.networks.training import TrainingConfig, TrainingProblem, one_thread, train

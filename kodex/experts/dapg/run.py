@@ -19,9 +19,8 @@ from kodex.experts.actor import Actor, load_actor
 from kodex.experts.collection import starts_for
 from kodex.experts.dapg.algorithm import IterationStats, TrainingState, begin, improve
 from kodex.experts.dapg.demonstrations import Pairs
-from kodex.experts.dapg.experience import experience_of
+from kodex.experts.dapg.experience import ValueNetwork, experience_of
 from kodex.experts.dapg.settings import DapgSettings
-from kodex.experts.dapg.value_network import ValueNetwork
 from kodex.networks.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from kodex.rollout import roll_out
 from kodex.storage import Stored, new_file, restoring, write_model

@@ -10,7 +10,7 @@ import numpy as np
 from PIL import Image
 
 from kodex.errors import InputError, MissingFeatureError, install_command
-from kodex.progress_bar import progress_bar
+from kodex.executors import progress_bar
 from kodex.reports.video.film import FAILED_COLOUR, SUCCEEDED_COLOUR, Film
 from kodex.storage import check_output, new_file
 from kodex.tasks import Task

@@ -1,29 +1,52 @@
-"""Running a study: its cells side by side on some workers, and the table of what is known."""
+"""Running a study: its cells side by side on some workers, and the table of what is known.
+
+A killed command must not leave workers that continue alone, so they end with their parent. Until
+the last of them has ended the study's folder stays locked, so that no other command works beside
+them.
+"""
 
 import multiprocessing
 import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
+from multiprocessing import connection, reduction
 from pathlib import Path
+from typing import Any
 
 from kodex.errors import InputError
-from kodex.executors import finished
+from kodex.executors import finished, progress_bar
 from kodex.experiments.cells import Cell, run_cell
 from kodex.experiments.store import Store
 from kodex.experiments.studies import Options, Study
-from kodex.experiments.workers import Lock, end_with_parent
 from kodex.policies.recipes import check_installed
-from kodex.progress_bar import progress_bar
 from kodex.reports.report import write_study_report, write_study_table
 from kodex.reports.study import PLAN, StudyPlan
-from kodex.storage.swap import try_lock
+from kodex.storage.swap import LOCKS, try_lock
 from kodex.tasks import TASKS
 
 # A worker's linear algebra has one thread, so that times compare and workers do not wait.
 ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+
+@dataclass(frozen=True)
+class Lock:
+    """An open file that is locked; a process that is started with it holds the lock too."""
+
+    handle: int
+
+    def __reduce__(self) -> tuple[Callable[[Any], "Lock"], tuple[Any]]:
+        if not LOCKS:
+            return Lock, (-1,)
+        # Only while a process is being started: its copy of the handle is the same open file.
+        return _received, (reduction.DupFd(self.handle),)
+
+
+def _received(handle: Any) -> Lock:
+    return Lock(handle.detach())
 
 
 def reproduce(
@@ -143,6 +166,18 @@ def _claim(folder: Path, study: Study, options: Options) -> None:
 
 def _plain(plan: StudyPlan) -> dict[str, dict[str, object]]:
     return {name: dict(condition) for name, condition in plan.conditions.items()}
+
+
+def end_with_parent(lock: Lock) -> None:
+    """Let this worker end when its parent does; `lock` is held until then."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_watch, args=(parent.sentinel, lock), daemon=True).start()
+
+
+def _watch(sentinel: int, lock: Lock) -> None:
+    connection.wait([sentinel])
+    os._exit(1)  # at once: nobody reads what would be said
 
 
 @contextmanager
