@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from kodex.cli import GROUPS, VERBS, main, parse
-from kodex.cli.examples import EXAMPLES
-from kodex.cli.placeholders import with_placeholders
+from kodex.cli.help_texts import EXAMPLES, with_placeholders
 from kodex.policies.recipes import RECIPES
 from kodex.tasks import TASKS
 

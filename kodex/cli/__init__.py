@@ -23,7 +23,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "What there is": {
         "tasks": ("kodex.cli.listings:tasks", "List the tasks: state, context, success criterion"),
         "recipes": ("kodex.cli.listings:recipes", "List the ways to learn a policy"),
-        "experts": ("kodex.cli.experts:experts", "List the shipped experts and how good they are"),
+        "experts": ("kodex.cli.listings:experts", "List the shipped experts and how good they are"),
         "doctor": ("kodex.cli.doctor:doctor", "Check the installation, and what each gap costs"),
     },
     "Demonstrations": {
@@ -99,8 +99,7 @@ def parse(verb: str, function: Callable[..., None], options: Sequence[str]) -> N
     """Call `function` with `options`; its help is its docstring, with examples after it."""
     import tyro
 
-    from kodex.cli.examples import EXAMPLES
-    from kodex.cli.placeholders import with_placeholders
+    from kodex.cli.help_texts import EXAMPLES, with_placeholders
 
     story = _story(function) or VERBS[verb][1]
     shown = "\n".join(f"  {each}" for each in EXAMPLES.get(verb, ()))

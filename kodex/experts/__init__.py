@@ -5,8 +5,14 @@ Acting and collecting need NumPy only. Training needs torch: see `kodex.experts.
 
 from kodex.experts.actor import Actor, NoisyActor, load_actor
 from kodex.experts.collection import collect, spread_of, starts_for, tried
-from kodex.experts.scripted import ScriptedExpert, as_expert
-from kodex.experts.shipped import ShippedExpert, expert, expert_of, shipped_expert
+from kodex.experts.sources import (
+    ScriptedExpert,
+    ShippedExpert,
+    as_expert,
+    expert,
+    expert_of,
+    shipped_expert,
+)
 
 __all__ = [
     "Actor",

@@ -15,7 +15,14 @@ from kodex.koopman.contraction import (
     contraction_of,
 )
 from kodex.koopman.correction import Correction, innovation_covariance, noise_covariance
-from kodex.koopman.cross_validation import CrossValidated, Validation, cross_validate
+from kodex.koopman.cross_validation import (
+    CrossValidated,
+    LeaveOneOut,
+    Validation,
+    cross_validate,
+    leave_one_out,
+    left_out_operator,
+)
 from kodex.koopman.diagnostics import (
     HorizonErrors,
     error_of,
@@ -37,11 +44,6 @@ from kodex.koopman.intervals import (
     covariances,
 )
 from kodex.koopman.learner import KoopmanLearner
-from kodex.koopman.left_out import (
-    LeaveOneOut,
-    leave_one_out,
-    left_out_operator,
-)
 from kodex.koopman.moments import TransitionMoments, sample_of, sample_states
 from kodex.koopman.observer import (
     ObserverDynamics,

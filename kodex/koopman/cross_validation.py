@@ -1,7 +1,17 @@
 """Choosing a solver by what matters in the end: how well held-out demonstrations are predicted.
 
-The data is lifted once. Each fold keeps its own moments, and as moments add, what a fold is
-predicted from is the sum of the others.
+`CrossValidated` leaves folds out. The data is lifted once. Each fold keeps its own moments, and as
+moments add, what a fold is predicted from is the sum of the others.
+
+`LeaveOneOut` leaves every episode out, with nothing kept back. A ridge fit without one episode is
+the fit with all of them, corrected by as many vectors as the episode has transitions. With
+S = G + λ I, the episode's lifted states Z and Z' in rows, its weight w in G, and H = w Z S⁻¹ Zᵀ,
+
+    R = (I - H)⁻¹ (Z' - Z Kᵀ),    K₋ = K - w Rᵀ Z S⁻¹.
+
+R are its one-step errors by the K₋ that never saw it, and K₋ itself predicts the whole episode.
+Both are exact, and nothing is decomposed again. λ and the lifting stay what they are with all
+episodes. Solvers that are no ridge are solved again for each episode, from the moments without it.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,10 +24,11 @@ from numpy.typing import NDArray
 
 from kodex.errors import InputError
 from kodex.interfaces import Array, Lifting
-from kodex.koopman.diagnostics import component_scale, error_of
+from kodex.koopman.diagnostics import component_scale, error_of, reference_error
 from kodex.koopman.dynamics import KoopmanDynamics
 from kodex.koopman.moments import TransitionMoments
-from kodex.least_squares import Pinv, Rank, Ridge, Solver
+from kodex.least_squares import NormalEquations, Pinv, Rank, Ridge, Solver, left_out_errors
+from kodex.lifting.frame import windows
 from kodex.seeding import generator, seed_field
 
 DEFAULT_CANDIDATES: tuple[Solver, ...] = (
@@ -107,3 +118,98 @@ def assign_folds(count: int, folds: int, seed: int) -> NDArray[np.int64]:
             f"{folds} folds need at least {folds} demonstrations; found {count}: use fewer folds"
         )
     return generator(seed, "koopman", "folds").permutation(np.arange(count) % folds)
+
+
+@dataclass(frozen=True)
+class LeaveOneOut:
+    """Tries each candidate on one episode at a time, fitted to all others, and takes the best.
+
+    A candidate's score is that of `CrossValidated`: the error of whole references, from the first
+    state of a left-out demonstration to its end, or up to `horizon` states.
+    """
+
+    candidates: tuple[Solver, ...] = tuple(Ridge(10.0**exponent) for exponent in range(-10, 0))
+    horizon: int | None = None  # None: to the end of each demonstration
+    episodes: int | None = 60  # as many are left out, evenly spread; None: each of them
+
+    def __post_init__(self) -> None:
+        if not self.candidates:
+            raise InputError("leaving out needs at least one candidate; found none")
+        if self.horizon is not None and self.horizon < 2:
+            raise InputError(f"a horizon to score needs 2 states or more; found {self.horizon}")
+        if self.episodes is not None and self.episodes < 1:
+            raise InputError(f"1 episode or more must be left out; found {self.episodes}")
+
+
+def leave_one_out(
+    settings: LeaveOneOut,
+    lifting: Lifting,
+    trajectories: Sequence[Array],
+    dynamics_of: Callable[[Array], KoopmanDynamics],
+) -> Validation:
+    """Return how the candidates predict each of `trajectories`, (T, n), when it is left out.
+
+    `dynamics_of` makes the dynamics of a solved K, as a candidate would be used.
+    """
+    count = len(trajectories)
+    if count < 2:
+        raise InputError(f"leaving one demonstration out needs 2 or more; found {count}")
+    moments = TransitionMoments.of(lifting, trajectories)
+    scale = component_scale(trajectories)
+    stride = 1 if settings.episodes is None else -(-count // settings.episodes)
+    chosen = trajectories[::stride]
+    scores = np.empty((len(settings.candidates), len(chosen)))
+    fitted = [
+        candidate.solve(moments.equations) if isinstance(candidate, Ridge) else None
+        for candidate in settings.candidates
+    ]
+    for column, states in enumerate(chosen):
+        lifted = lifting.lift(windows(states, lifting.window))
+        others: NormalEquations | None = None
+        for row, candidate in enumerate(settings.candidates):
+            if isinstance(candidate, Ridge):
+                matrix = left_out_operator(
+                    moments.equations, candidate, lifted, 1.0 / count, fitted[row]
+                )
+            else:
+                if others is None:
+                    others = (moments - TransitionMoments.of(lifting, [states])).equations
+                matrix = candidate.solve(others)
+            length = min(len(states), settings.horizon or len(states))
+            reference = _reference(dynamics_of(matrix), states, lifted[0], length)
+            scores[row, column] = reference_error(reference, states[:length], scale)
+    return Validation(settings.candidates, scores, moments)
+
+
+def left_out_operator(
+    equations: NormalEquations,
+    ridge: Ridge,
+    lifted: Array,
+    weight: float,
+    fitted: Array | None = None,
+) -> Array:
+    """Return the K, (p, p), that is fitted without an episode of observables `lifted`, (T, p).
+
+    The episode is one of those in `equations`, with the share `weight` of all weights: 1 / N.
+    `fitted` is the K of all episodes, if it is known already.
+    """
+    fitted = ridge.solve(equations) if fitted is None else fitted
+    now, after = lifted[:-1], lifted[1:]
+    errors = left_out_errors(equations, ridge, now, after, weight, fitted)
+    # Z S⁻¹ is the solution of the equations whose cross moments are Z.
+    influence = equations.with_targets(now).damped(ridge.damping(equations))
+    return np.asarray(fitted - weight / len(now) * (errors.T @ influence))
+
+
+def _reference(dynamics: KoopmanDynamics, states: Array, lifted: Array, length: int) -> Array:
+    """Return what is predicted from the first of `states`, (T, n) -> (length, n)."""
+    if dynamics.relift:
+        return dynamics.predict(states[0], length)
+    # One episode is rolled out faster by its vector z than by the rows C Kᵗ of all.
+    reference = np.empty((length, states.shape[1]))
+    reference[0] = states[0]
+    with np.errstate(over="ignore", invalid="ignore"):  # K may grow without bound
+        for step in range(1, length):
+            lifted = dynamics.advance(lifted)
+            reference[step] = dynamics.recover(lifted)
+    return reference

@@ -7,9 +7,14 @@ from pathlib import Path
 from kodex.demonstrations import check_training
 from kodex.errors import InputError
 from kodex.interfaces import Array, Lifting, LiftingLearner
-from kodex.koopman.cross_validation import CrossValidated, Validation, cross_validate
+from kodex.koopman.cross_validation import (
+    CrossValidated,
+    LeaveOneOut,
+    Validation,
+    cross_validate,
+    leave_one_out,
+)
 from kodex.koopman.dynamics import KoopmanDynamics
-from kodex.koopman.left_out import LeaveOneOut, leave_one_out
 from kodex.koopman.moments import TransitionMoments, sample_of
 from kodex.koopman.record import FitRecord
 from kodex.koopman.stability import clip_radius, spectral_radius

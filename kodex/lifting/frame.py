@@ -4,10 +4,9 @@ Observables that begin with the state itself let it be read back exactly. A dela
 a window of recent states, the newest last.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -97,18 +96,27 @@ def windows(states: Array, window: int) -> Array:
 CONSTANT = "1"  # the constant's name, as among the monomials
 
 
-@dataclass(frozen=True)
-class StateFirst:
-    """The frame around features: names, recovery, and one output array for everything."""
+class StateFirst(Protocol):
+    """A lifting [x, 1, features]: whoever says its features is a whole lifting by this.
+
+    The state stands first, so it is read back exactly, and one array is made for everything.
+    """
 
     layout: StateLayout
     constant: bool
-    labels: tuple[str, ...]  # a name for each feature
+    window: ClassVar[int] = 1  # one state at a time; a delay embedding can show it more
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """A name for each feature."""
+
+    def write(self, rows: Array, features: Array) -> None:
+        """Fill `features`, (rows, features), for the states `rows`, (rows, n)."""
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The names of all observables."""
-        return self.layout.names + (CONSTANT,) * self.constant + self.labels
+        """The state's names, the constant's, and the features'."""
+        return self.layout.names + (CONSTANT,) * self.constant + self.feature_names
 
     @cached_property
     def recovery(self) -> Array:
@@ -120,18 +128,15 @@ class StateFirst:
         """Zeros, (n,)."""
         return np.zeros(self.layout.size)
 
-    def lift(self, states: Array, write: Callable[[Array, Array], None]) -> Array:
-        """Return the observables, (..., n) -> (..., p).
-
-        `write(rows, features)` is to fill `features`, (rows, features), for `rows`, (rows, n).
-        """
+    def lift(self, states: Array) -> Array:
+        """Return the observables, (..., n) -> (..., p)."""
         states = expect_states(states, self.layout)
         rows = states.reshape(-1, self.layout.size)
         observables = np.empty((len(rows), len(self.names)))
         observables[:, : self.layout.size] = rows
         if self.constant:
             observables[:, self.layout.size] = 1.0
-        write(rows, observables[:, self.layout.size + self.constant :])
+        self.write(rows, observables[:, self.layout.size + self.constant :])
         return observables.reshape(*states.shape[:-1], len(self.names))
 
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import cached_property
 from types import MappingProxyType
 from typing import Self
 
@@ -47,7 +46,7 @@ def known_functions(**functions: Function) -> Iterator[None]:
 
 
 @dataclass(frozen=True, eq=False)
-class FunctionLifting:
+class FunctionLifting(StateFirst):
     """The state, perhaps a constant, and the values of `function`."""
 
     layout: StateLayout
@@ -64,35 +63,13 @@ class FunctionLifting:
                 f"the state's; found {', '.join(self.labels)}"
             )
 
-    @cached_property
-    def _frame(self) -> StateFirst:
-        return StateFirst(self.layout, self.constant, self.labels)
-
     @property
-    def window(self) -> int:
-        """One state at a time; a delay embedding can show it more."""
-        return 1
+    def feature_names(self) -> tuple[str, ...]:
+        """The labels."""
+        return self.labels
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The state's names, the constant's, and the labels."""
-        return self._frame.names
-
-    @property
-    def recovery(self) -> Array:
-        """C, (n, p)."""
-        return self._frame.recovery
-
-    @property
-    def offset(self) -> Array:
-        """Zeros, (n,)."""
-        return self._frame.offset
-
-    def lift(self, states: Array) -> Array:
-        """Return the observables, (..., n) -> (..., p)."""
-        return self._frame.lift(states, self._write)
-
-    def _write(self, rows: Array, features: Array) -> None:
+    def write(self, rows: Array, features: Array) -> None:
+        """Fill `features`, (rows, features), for the states `rows`, (rows, n)."""
         features[:] = _values(self.function, self.name, rows, len(self.labels))
 
     def stored(self) -> Stored:

@@ -1,7 +1,6 @@
 """Radial basis functions: Gaussians around states of the demonstrations."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal, Self
 
 import numpy as np
@@ -23,7 +22,7 @@ from kodex.trajectory import Array, StateLayout
 
 
 @dataclass(frozen=True, eq=False)
-class RadialFeatures:
+class RadialFeatures(StateFirst):
     """[x, 1, exp(-‖s - c‖² / 2 width²)] of the standardised state s."""
 
     layout: StateLayout
@@ -40,35 +39,13 @@ class RadialFeatures:
             raise InputError(f"mean, scale and every centre must hold {n} numbers; found {found}")
         expect_positive("the width of radial features", self.width)
 
-    @cached_property
-    def _frame(self) -> StateFirst:
-        return StateFirst(self.layout, self.constant, numbered("radial", len(self.centres)))
-
     @property
-    def window(self) -> int:
-        """One state at a time."""
-        return 1
+    def feature_names(self) -> tuple[str, ...]:
+        """`radial_0` and so on."""
+        return numbered("radial", len(self.centres))
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The state's names, the constant's, then `radial_0` and so on."""
-        return self._frame.names
-
-    @property
-    def recovery(self) -> Array:
-        """C, (n, p)."""
-        return self._frame.recovery
-
-    @property
-    def offset(self) -> Array:
-        """Zeros, (n,)."""
-        return self._frame.offset
-
-    def lift(self, states: Array) -> Array:
-        """Return the observables, (..., n) -> (..., p)."""
-        return self._frame.lift(states, self._write)
-
-    def _write(self, rows: Array, features: Array) -> None:
+    def write(self, rows: Array, features: Array) -> None:
+        """Fill `features`, (rows, features), for the states `rows`, (rows, n)."""
         standard = (rows - self.mean) / self.scale
         squared_distances(standard, self.centres, out=features)
         features *= -0.5 / self.width**2

@@ -3,12 +3,11 @@
 from kodex.errors import InputError
 from kodex.interfaces import Lifting, LiftingLearner
 from kodex.lifting.delay import DelayEmbedding, DelayLearner
-from kodex.lifting.fourier import FourierFeatures, FourierLearner
 from kodex.lifting.function import FunctionLifting
 from kodex.lifting.monomials import Monomials, MonomialsLearner
 from kodex.lifting.paper import PaperPolynomial, PaperPolynomialLearner
 from kodex.lifting.radial import RadialFeatures, RadialLearner
-from kodex.lifting.relu import ReluFeatures, ReluLearner
+from kodex.lifting.random_features import FourierFeatures, FourierLearner, ReluFeatures, ReluLearner
 from kodex.lifting.stacked import Stacked
 from kodex.lifting.standardised import Standardised, StandardisedLearner
 from kodex.lookup import look_up

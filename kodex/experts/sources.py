@@ -1,22 +1,62 @@
-"""An expert that is a function: what somebody wrote down about how to do the job.
+"""Where experts come from: one trained policy per task that is shipped, or a function of anybody's.
 
-The function is given one observation as the world shows it and returns an action. A class is made
-anew for every episode, so that its objects, which are then called, can remember.
+A function is given one observation as the world shows it and returns an action: what somebody wrote
+down about how to do the job. A class is made anew for every episode, so that its objects, which are
+then called, can remember.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from kodex.errors import InputError
+from kodex.experts.actor import Actor, load_actor
 from kodex.interfaces import Policy, PolicySpec, Step
-from kodex.lookup import named_object
+from kodex.lookup import look_up, named_object
+from kodex.storage import read_header
 from kodex.trajectory import Array
 from kodex.world import World
 
+WEIGHTS = Path(__file__).parent / "weights"
+FOLDERS = {name: WEIGHTS / name for name in ("tool", "door", "relocation", "reorientation")}
 Act = Callable[[Any], Any]  # of one observation
+
+
+@dataclass(frozen=True)
+class ShippedExpert:
+    """What is known about an expert without running it."""
+
+    task: str
+    folder: Path
+    provenance: Mapping[str, Any]  # origin, command, seed, measured success
+
+
+def expert(name: str) -> Actor:
+    """Return the shipped expert of the task called `name`; it observes the task's observation."""
+    return load_actor(_folder(name))
+
+
+def expert_of(world: World) -> Actor:
+    """Return the shipped expert of a task; other worlds have none."""
+    if world.name not in FOLDERS:
+        raise InputError(
+            f"no expert for {world.name} comes with kodex: give one, expert=FUNCTION in Python or "
+            "--expert MODULE:FUNCTION, from an observation to an action"
+        )
+    return expert(world.name)
+
+
+def shipped_expert(name: str) -> ShippedExpert:
+    """Return where the expert of the task called `name` comes from, and how good it is."""
+    folder = _folder(name)
+    return ShippedExpert(name, folder, read_header(folder)["provenance"])
+
+
+def _folder(name: str) -> Path:
+    return look_up(name, FOLDERS, "experts")
 
 
 @dataclass(frozen=True, eq=False)

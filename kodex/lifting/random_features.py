@@ -1,19 +1,21 @@
-"""Random Fourier features: cosines whose products average to a Gaussian kernel.
+"""Random features: cosines of a Gaussian kernel, and half-spaces that switch on.
 
-For standardised states s and s' the mean over features of their products tends to
-exp(-scale² · ‖s - s'‖² / 2n), so that a linear model of many of them is a kernel machine. They
-stay bounded where polynomials explode.
+Random Fourier features: for standardised states s and s' the mean over features of their products
+tends to exp(-scale² · ‖s - s'‖² / 2n), so that a linear model of many of them is a kernel machine.
+They stay bounded where polynomials explode.
 
 A kernel that treats all directions alike wastes most of its features on directions that do not
 matter. Once there is a model y = D z, the average gradient outer product (AGOP) M, the mean of JᵀJ
 over the data with J = ∂y/∂s, shows which do, and the frequencies can be resampled with covariance
 M / trace M instead of 1 / n (Radhakrishnan et al., Science 2024): a lifting fitted to its use,
 without gradient descent.
+
+ReLU features are for motion with kinks, such as making contact: the paper names non-smooth
+observables as what its polynomials lack.
 """
 
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Self
+from typing import Literal, Self
 
 import numpy as np
 
@@ -37,7 +39,7 @@ SENSITIVITY_SAMPLES = 4000  # states are enough to say which directions matter
 
 
 @dataclass(frozen=True, eq=False)
-class FourierFeatures:
+class FourierFeatures(StateFirst):
     """[x, 1, √2 cos(W x + b)]: each feature has mean square 1, as a standardised component has."""
 
     layout: StateLayout
@@ -50,35 +52,13 @@ class FourierFeatures:
         if self.frequencies.shape != expected:
             raise InputError(f"frequencies must be {expected}; found {self.frequencies.shape}")
 
-    @cached_property
-    def _frame(self) -> StateFirst:
-        return StateFirst(self.layout, self.constant, numbered("fourier", len(self.phases)))
-
     @property
-    def window(self) -> int:
-        """One state at a time."""
-        return 1
+    def feature_names(self) -> tuple[str, ...]:
+        """`fourier_0` and so on."""
+        return numbered("fourier", len(self.phases))
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The state's names, the constant's, then `fourier_0` and so on."""
-        return self._frame.names
-
-    @property
-    def recovery(self) -> Array:
-        """C, (n, p)."""
-        return self._frame.recovery
-
-    @property
-    def offset(self) -> Array:
-        """Zeros, (n,)."""
-        return self._frame.offset
-
-    def lift(self, states: Array) -> Array:
-        """Return the observables, (..., n) -> (..., p)."""
-        return self._frame.lift(states, self._write)
-
-    def _write(self, rows: Array, features: Array) -> None:
+    def write(self, rows: Array, features: Array) -> None:
+        """Fill `features`, (rows, features), for the states `rows`, (rows, n)."""
         np.matmul(rows, self.frequencies.T, out=features)
         features += self.phases
         np.cos(features, out=features)
@@ -156,3 +136,80 @@ class FourierLearner:
         phases = random.uniform(0.0, 2.0 * np.pi, size=self.count)
         frequencies = drawn / scale
         return FourierFeatures(layout, frequencies, phases - frequencies @ mean, self.constant)
+
+
+@dataclass(frozen=True, eq=False)
+class ReluFeatures(StateFirst):
+    """[x, 1, max(0, W x + b)]."""
+
+    layout: StateLayout
+    weights: Array  # W, (features, n), per raw unit: the standardisation is multiplied in
+    biases: Array  # b, (features,)
+    constant: bool = True
+
+    def __post_init__(self) -> None:
+        expected = (len(self.biases), self.layout.size)
+        if self.weights.shape != expected:
+            raise InputError(f"weights must be {expected}; found {self.weights.shape}")
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """`relu_0` and so on."""
+        return numbered("relu", len(self.biases))
+
+    def write(self, rows: Array, features: Array) -> None:
+        """Fill `features`, (rows, features), for the states `rows`, (rows, n)."""
+        np.matmul(rows, self.weights.T, out=features)
+        features += self.biases
+        np.maximum(features, 0.0, out=features)
+
+    def stored(self) -> Stored:
+        """Return weights and biases."""
+        return Stored(
+            type="relu",
+            config={"layout": layout_to_config(self.layout), "constant": self.constant},
+            arrays={"weights": self.weights, "biases": self.biases},
+        )
+
+    @classmethod
+    def restore(cls, stored: Stored) -> Self:
+        """Return what `stored` was made from."""
+        return cls(
+            layout=layout_from_config(stored.config["layout"]),
+            weights=stored.arrays["weights"],
+            biases=stored.arrays["biases"],
+            constant=stored.config["constant"],
+        )
+
+
+@dataclass(frozen=True)
+class ReluLearner:
+    """Draws directions in the standardised state and says where along them to switch on.
+
+    `data` puts each kink through a state that was seen, so that kinks are where the motion is;
+    `random` puts it at a normal distance from the mean.
+    """
+
+    count: int = 500
+    kinks: Literal["data", "random"] = "data"
+    constant: bool = True
+    seed: int = seed_field()
+
+    def __post_init__(self) -> None:
+        expect_at_least("the count of ReLU features", self.count, 1)
+        if self.kinks not in ("data", "random"):
+            raise InputError(f"kinks are placed by 'data' or 'random'; found {self.kinks!r}")
+
+    def fit(self, layout: StateLayout, states: Array) -> ReluFeatures:
+        """Return ReLU features for states that spread like `states`, (samples, n)."""
+        sample = expect_sample(states, layout)
+        mean, scale = mean_and_scale(sample)
+        random = generator(self.seed, "lifting", "relu")
+        directions = random.normal(size=(self.count, layout.size)) / np.sqrt(layout.size)
+        weights = directions / scale
+        if self.kinks == "data":
+            through = sample[random.integers(len(sample), size=self.count)]
+            biases = -(weights * through).sum(axis=1)
+        else:
+            biases = random.normal(size=self.count) - weights @ mean
+        return ReluFeatures(layout, weights, biases, self.constant)
