@@ -10,6 +10,11 @@ over the data with J = ∂y/∂s, shows which do, and the frequencies can be res
 M / trace M instead of 1 / n (Radhakrishnan et al., Science 2024): a lifting fitted to its use,
 without gradient descent.
 
+A gradient is steep where states hardly differ: between a position and the position one step before
+lies the velocity, small and almost the last action, so M points there, and the policy repeats
+itself instead of looking where it is. With the covariance S of the standardised states, √S M √S
+counts a direction by how much the outputs change along it in the data, as gradient descent would.
+
 ReLU features are for motion with kinks, such as making contact: the paper names non-smooth
 observables as what its polynomials lack.
 """
@@ -103,6 +108,7 @@ class FourierLearner:
     count: int = 2000
     scale: float = 1.5  # frequencies are normal with standard deviation scale / √n
     constant: bool = True
+    spread: bool = False  # resample with √S M √S: directions count by how far states spread there
     seed: int = seed_field()
 
     def __post_init__(self) -> None:
@@ -127,7 +133,11 @@ class FourierLearner:
         mean, scale = mean_and_scale(expect_sample(states, layout))
         spread = np.eye(layout.size) / np.sqrt(layout.size)
         if metric is not None:
-            sizes, directions = np.linalg.eigh(scale[:, None] * metric * scale)
+            metric = scale[:, None] * metric * scale
+            if self.spread:
+                root = _root_covariance((states - mean) / scale)
+                metric = root @ metric @ root
+            sizes, directions = np.linalg.eigh(metric)
             sizes = np.maximum(sizes, 0.0)
             if sizes.sum() > 0.0:  # else nothing depends on anything, and no direction is better
                 spread = (directions * np.sqrt(sizes / sizes.sum())) @ directions.T
@@ -136,6 +146,12 @@ class FourierLearner:
         phases = random.uniform(0.0, 2.0 * np.pi, size=self.count)
         frequencies = drawn / scale
         return FourierFeatures(layout, frequencies, phases - frequencies @ mean, self.constant)
+
+
+def _root_covariance(standard: Array) -> Array:
+    """Return the symmetric √S of the covariance of standardised states, (samples, n) -> (n, n)."""
+    sizes, directions = np.linalg.eigh(standard.T @ standard / len(standard))
+    return np.asarray((directions * np.sqrt(np.maximum(sizes, 0.0))) @ directions.T)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,8 @@ With x(t) the measured state, beside which the context stands (`kodex.policies.c
     z(t) = φ(x(t)),    x(t+1) ≈ C K z(t),    a(t) = D z(t).
 
 φ are random Fourier features, resampled once with the average gradient outer product (AGOP) of a
-first solution, no sharper than leaving episodes out says they must be. K and D come from the same
+first solution, each direction counted by how far states spread along it, no sharper than leaving
+episodes out says they must be. K and D come from the same
 least-squares problem, so nothing is trained and no demonstration is kept back. K predicts;
 the actions themselves depend on D alone: this is behaviour cloning by random features ridge
 regression, with an operator beside it.
@@ -34,6 +35,7 @@ from kodex.trajectory import Array, Control, StateLayout, Trajectory
 # Features and ridge are selected with every demonstration, or with every third of many.
 ENOUGH, THINNED = 60, 3
 MATTERS = 0.005  # of the actions' variance; explaining less is no reason for sharpness
+FEATURES = FourierLearner(count=500, scale=0.5, spread=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,9 +141,7 @@ class LiftedLearner:
     well (`kodex.policies.selection`). The settings are the same for every task.
     """
 
-    lifting: LiftingLearner = field(
-        default_factory=lambda: StandardisedLearner(FourierLearner(count=500, scale=0.5), clip=6.0)
-    )
+    lifting: LiftingLearner = field(default_factory=lambda: StandardisedLearner(FEATURES, clip=6.0))
     # In units of the mean square of an observable; the first solution has the first. Smaller ones
     # imitate better, and lose under physical variations: with 1e-5 Tool's heavy hammer falls from
     # 90 to 50 %.

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import linalg
 
 from kodex.errors import InputError
 from kodex.lifting import FourierLearner, RadialLearner, ReluLearner
@@ -141,6 +142,36 @@ def test_resampled_features_vary_along_the_one_direction_that_matters(units):
     share = np.sum((waves @ unit) ** 2) / np.sum(waves**2)
     assert share > 0.95
     np.testing.assert_allclose(np.sum(waves**2) / 300, 1.5**2, rtol=0.2)
+
+
+@pytest.mark.parametrize("units", [1.0, 1000.0])
+def test_features_of_a_position_and_the_one_before_ignore_the_small_velocity_between(units):
+    random = np.random.default_rng(8)
+    layout = StateLayout(robot=("now", "before"), object=("goal",))
+    now, velocity = random.normal(size=4000), 0.03 * random.normal(size=4000)
+    states = np.column_stack([now, now - velocity, random.normal(size=4000)]) * units
+    # As steep along the velocity as ten times along the way to the goal, which is 33 times as far.
+    along = np.array([[1.0, 0.0, -1.0], [10.0, -10.0, 0.0]]) / units
+    shares = []
+    for spread in (False, True):
+        learner = FourierLearner(count=2000, scale=0.5, spread=spread, seed=9)
+        lifting = learner.fit(layout, states)
+        outputs = np.zeros((2, len(lifting.names)))
+        outputs[:, :3] = along
+        waves = learner.resample(lifting, outputs, states).frequencies * states.std(axis=0)
+        shares.append(np.sum((waves @ [np.sqrt(0.5), -np.sqrt(0.5), 0.0]) ** 2) / np.sum(waves**2))
+        np.testing.assert_allclose(np.sum(waves**2) / 2000, 0.5**2, rtol=0.2)
+        # The covariance of the frequencies is that of the equations.
+        standard = (states - states.mean(axis=0)) / states.std(axis=0)
+        metric = (along * states.std(axis=0)).T @ (along * states.std(axis=0))
+        if spread:
+            root = linalg.sqrtm(standard.T @ standard / 4000).real
+            metric = root @ metric @ root
+        found = waves.T @ waves / np.sum(waves**2)
+        np.testing.assert_allclose(found, metric / np.trace(metric), atol=0.05)
+    steep, spread_out = shares
+    assert steep > 0.9
+    assert spread_out < 0.1
 
 
 def test_waves_of_outputs_that_depend_on_nothing_are_drawn_alike_everywhere():
