@@ -9,16 +9,14 @@ from collections.abc import Callable
 import numpy as np
 
 from kodex.baselines import ClonedPolicy
-from kodex.controllers import InverseMlpController, PdController, RidgeController
 from kodex.export.acting_dynamics import dynamics_part
-from kodex.export.acting_features import layers, lifted, outputs_of, refusal
+from kodex.export.acting_features import controlled, lifted, outputs_of, refusal
 from kodex.export.acting_koopman import koopman_part
 from kodex.export.acting_part import Part
 from kodex.export.program import (
     Program,
     Vector,
     affine,
-    clip,
     constant,
     elementwise,
     given,
@@ -28,7 +26,7 @@ from kodex.export.program import (
     spread,
     take,
 )
-from kodex.interfaces import Controller, Policy
+from kodex.interfaces import Policy
 from kodex.networks.mlp import Mlp
 from kodex.policies import (
     ContextSpec,
@@ -114,14 +112,14 @@ def _tracking(policy: TrackingPolicy) -> Part:
 
         def step(memory: Vector, seen: Vector) -> tuple[Vector, Vector]:
             reference, after = dynamics.step(memory, seen)
-            action = _controlled(policy.controller, seen[:joints], reference[:joints])
+            action = controlled(policy.controller, seen[:joints], reference[:joints])
             return action, after
 
         return Part(size, dynamics.begin, step)
 
     def step_predicted(memory: Vector, seen: Vector) -> tuple[Vector, Vector]:
         reference, after = dynamics.step(memory[:size], seen)
-        action = _controlled(policy.controller, memory[size:], reference[:joints])
+        action = controlled(policy.controller, memory[size:], reference[:joints])
         return action, join(after, reference[:joints])
 
     return Part(
@@ -153,7 +151,7 @@ def _tracking_often(policy: TrackingPolicy) -> Part:
         reference = _either(is_first, advanced[:joints], now)
         move = spread(scaled(phase, 1.0 / times), joints) * (reference - before)
         current = seen[:joints] if policy.feed == "measured" else before + move
-        action = _controlled(policy.controller, current, reference + move)
+        action = controlled(policy.controller, current, reference + move)
         is_last = elementwise("relu", phase - constant(np.array([times - 2.0])))
         following = (phase + one) * (one - is_last)
         return action, join(_either(is_first, after, inner), before, reference, following)
@@ -165,22 +163,3 @@ def _either(flag: Vector, one: Vector, other: Vector) -> Vector:
     """Return `one` where the flag is 1, and `other` where it is 0."""
     rest = constant(np.ones(1)) - flag
     return spread(flag, one.size) * one + spread(rest, one.size) * other
-
-
-def _controlled(controller: Controller, current: Vector, desired: Vector) -> Vector:
-    match controller:
-        case RidgeController():
-            features = controller.features
-            x = join(current, desired - current) * constant(features.scale)
-            x = x + constant(features.shift)
-            bounded, (left, right) = clip(x, features.limit), features.pairs
-            products = take(bounded, left) * take(bounded, right)
-            return affine(join(x, products), controller.weights.T, controller.intercept)
-        case InverseMlpController():
-            return layers(
-                controller.network.weights, controller.network.biases, join(current, desired)
-            )
-        case PdController():
-            ahead = desired + constant(controller.lead) * (desired - current)
-            return ahead * constant(controller.slope) + constant(controller.offset)
-    raise refusal(controller)

@@ -1,4 +1,4 @@
-"""Liftings and networks, as vector operations."""
+"""Liftings, networks and controllers, as vector operations."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kodex.controllers import InverseMlpController, PdController, RidgeController
 from kodex.errors import InputError
 from kodex.export.program import Vector, affine, clip, constant, elementwise, join, scaled, take
-from kodex.interfaces import Lifting
+from kodex.interfaces import Controller, Lifting
 from kodex.lifting import (
     FourierFeatures,
     Monomials,
@@ -100,3 +101,23 @@ def refusal(found: object) -> InputError:
         f"{type(found).__name__} cannot be exported: export a policy of the recipes default, "
         "koopman, set3, paper, observer, knn, kernel-ridge, nn, lstm, ndp, ngf or bc"
     )
+
+
+def controlled(controller: Controller, current: Vector, desired: Vector) -> Vector:
+    """Return the action that brings the joints from `current` to `desired`."""
+    match controller:
+        case RidgeController():
+            features = controller.features
+            x = join(current, desired - current) * constant(features.scale)
+            x = x + constant(features.shift)
+            bounded, (left, right) = clip(x, features.limit), features.pairs
+            products = take(bounded, left) * take(bounded, right)
+            return affine(join(x, products), controller.weights.T, controller.intercept)
+        case InverseMlpController():
+            return layers(
+                controller.network.weights, controller.network.biases, join(current, desired)
+            )
+        case PdController():
+            ahead = desired + constant(controller.lead) * (desired - current)
+            return ahead * constant(controller.slope) + constant(controller.offset)
+    raise refusal(controller)

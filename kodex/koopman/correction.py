@@ -1,6 +1,6 @@
 """How far a measurement corrects a lifted prediction: a gain per direction, learned in closed form.
 
-    z = z⁻ + Σᵢ λᵢ / (λᵢ + r) · (vᵢᵀ ν) R vᵢ,    ν = φ(y) - z⁻
+    z = z⁻ + η Σᵢ λᵢ / (λᵢ + r) · (vᵢᵀ ν) R vᵢ,    ν = φ(y) - z⁻
 
 ν is the innovation: the measured state, lifted, minus the prediction. Two covariances say what it
 is made of. E is that of what K leaves unexplained in demonstrations that it was not fitted to. R is
@@ -8,7 +8,7 @@ that of φ(x + δ) - φ(x) for sensor noise δ. The vectors of E v = λ R v, sca
 directions in which noise has variance 1 and the unexplained has variance λ, so λ / (λ + 1) is the
 gain of a Kalman filter, one direction at a time. A pen that slips is seen in directions with large
 λ, and believed. A forearm that sags under a load that was never demonstrated is seen in directions
-with small λ, and is not: there the prediction stands.
+with small λ, and is not: there the prediction stands. η is the share that is made per measurement.
 
 r is 1 if measurements are as good as assumed. It is estimated along the way from the directions in
 which demonstrations leave nothing to correct: what moves there is noise, or varied physics.
@@ -53,8 +53,11 @@ class Correction:
             raise InputError(f"a correction of readings needs {expected}; found {found}")
 
     @classmethod
-    def of(cls, unexplained: Array, noise: Array) -> Self:
-        """Return the correction of the covariances E and R, both (p, p)."""
+    def of(cls, unexplained: Array, noise: Array, pace: float = 1.0) -> Self:
+        """Return the correction of the covariances E and R, both (p, p).
+
+        `pace` is the share of it that is made per measurement.
+        """
         size = len(noise)
         floor = FLOOR * np.trace(noise) / size
         noise = noise + (floor if floor > 0.0 else 1.0) * np.eye(size)
@@ -67,7 +70,7 @@ class Correction:
         rows = rows[:: max(1, len(rows) // QUIET_KEPT)]
         return cls(
             readings=vectors[:, loud].T.copy(),
-            responses=noise @ vectors[:, loud],
+            responses=pace * noise @ vectors[:, loud],
             ratios=ratios[loud].copy(),
             quiet=(vectors[:, rows] / np.sqrt(1.0 + ratios[rows])).T.copy(),
         )
@@ -118,17 +121,6 @@ def innovation_covariance(matrix: Array, lifted: Sequence[Array], steps: int) ->
             total += missed.T @ missed / len(missed)
             count += 1
     return total / max(1, count)
-
-
-def velocity_covariance(lifted: Sequence[Array]) -> Array:
-    """Return the mean of (z(t+1) - z(t))(...)ᵀ over episodes, each (T, p) -> (p, p).
-
-    What happens τ steps late is τ velocities behind, so τ² times this is the covariance of what
-    late and early arrivals leave unexplained.
-    """
-    moves = [np.diff(episode, axis=0) for episode in lifted if len(episode) > 1]
-    total = sum((each.T @ each / len(each) for each in moves), np.zeros((lifted[0].shape[1],) * 2))
-    return np.asarray(total / max(1, len(moves)))
 
 
 def noise_covariance(lifting: Lifting, states: Array, noise: Array, seed: int = 0) -> Array:

@@ -1,8 +1,8 @@
 """A policy that the Koopman operator drives: it predicts, measurements correct it, actions follow.
 
-    z⁻(t) = K z(t-1)                       what the operator expects
-    z(t)  = z⁻(t) + correction of ν,       ν = φ(y(t)) - z⁻(t), as far as y is believed
-    a(t)  = D z(t) + F d(t)                d: by how much the joints lag behind C z, smoothed
+    z⁻(t) = K z(t-1)                     what the operator expects
+    z(t)  = z⁻(t) + L (φ(y(t)) - z⁻(t))    as far as the measurement y is believed
+    a(t)  = D z(t) + T(q̂ - f, q̂⁺) - T(q̂, q̂⁺)
 
 Three policies are its corners. Believing every measurement gives z = φ(y), which is behaviour
 cloning in the lifted space (`kodex.policies.lifted`). Believing none gives the paper's open loop,
@@ -12,8 +12,13 @@ measurement K runs on, and what is measured of a state corrects the rest. An epi
 outside the range of the demonstrated first states and contexts is one that K was never fitted to:
 there every measurement is believed.
 
-F turns a lag of the joints into actions, as the demonstrations do: it is the slope of each action
-over its joint, so that a heavier arm is held up where the operator wants it.
+Joints that are not where the operator expects them have two causes, and nobody can tell them apart
+in one step: something happened that the plan should take in, or the robot did not do as it was
+asked to. So half of the difference is shown to the observer. The rest is the controller's: T is a
+tracking controller (`kodex.controllers`), q̂ and q̂⁺ are the joints of z now and one step later, and
+f is the part of the lag d = q̂ - q that persists. A lag that changes its sign from step to step is
+noise of the sensor, and is not fed back; a heavier arm, a weaker servo or more friction makes one
+that stays.
 """
 
 from collections.abc import Mapping
@@ -25,8 +30,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kodex.controllers import restore_controller
 from kodex.errors import InputError
-from kodex.interfaces import PolicySpec, Step
+from kodex.interfaces import Controller, PolicySpec, Step
 from kodex.koopman import KoopmanDynamics
 from kodex.koopman.correction import Correction
 from kodex.policies.files import save
@@ -34,7 +40,8 @@ from kodex.storage import Stored
 from kodex.trajectory import Array, Control, StateLayout
 
 FORGETTING = 0.2  # of the noise level, per measurement
-FOLLOWING = 0.3  # of a lag of the joints, per measurement
+REMEMBERING = 0.1  # rate at which the persistence of a lag is averaged, per measurement
+TINY = 1e-18  # the square of a lag that is none
 
 
 class KoopmanMemory(NamedTuple):
@@ -43,7 +50,10 @@ class KoopmanMemory(NamedTuple):
     lifted: Array  # z⁻, (episodes, p)
     constants: Array  # (episodes, k) components that no demonstration changes
     noise: Array  # (episodes,) variance of what demonstrations do not explain, 1 as assumed
-    lag: Array  # (episodes, n_robot) of the joints behind where they should be
+    lag: Array  # d, (episodes, n_robot), when the joints were last measured
+    repeated: Array  # mean of d(t) d(t-1), (episodes, n_robot)
+    squared: Array  # mean of (d(t)² + d(t-1)²) / 2, (episodes, n_robot)
+    feedback: Array  # f, (episodes, n_robot), of this step
     outside: NDArray[np.bool_]  # (episodes,) whether it began where no demonstration did
     age: NDArray[np.int64]  # (episodes,) steps since the last measurement
     steps: int = 0
@@ -56,26 +66,30 @@ class KoopmanPolicy:
     dynamics: KoopmanDynamics
     outputs: Array  # D, (m, p)
     correction: Correction
-    stiffness: Array  # F, (m, n_robot)
+    controller: Controller | None  # T; None: nobody knows which action drives which joint
     changing: NDArray[np.bool_]  # (n,) which components change in the course of an episode
     begins: Array  # (2, n) the lowest and the highest first state, with a margin
+    shown: float = 0.5  # share of a displacement of the joints that the observer is shown
     horizon: int = 3  # steps ahead for which the correction was learned
     delay: int = 0  # steps by which measurements are late
     task: str | None = None  # what it was learned for; None: not recorded
     control: Control = field(default_factory=Control)  # how the robot is driven
 
     def __post_init__(self) -> None:
-        observables, joints = len(self.dynamics.matrix), len(self.layout.robot)
+        observables = len(self.dynamics.matrix)
         if self.outputs.ndim != 2 or self.outputs.shape[1] != observables:
             raise InputError(f"D must be (m, {observables}); found {self.outputs.shape}")
-        if self.stiffness.shape != (len(self.outputs), joints):
+        if self.controller is not None and self.controller.action_size != len(self.outputs):
             raise InputError(
-                f"F must be {(len(self.outputs), joints)}; found {self.stiffness.shape}"
+                f"the controller must have {len(self.outputs)} actions, as D has; "
+                f"found {self.controller.action_size}"
             )
         if self.changing.shape != (self.layout.size,):
             raise InputError(f"changing needs {self.layout.size}; found {self.changing.shape}")
         if self.begins.shape != (2, self.layout.size):
             raise InputError(f"begins must be (2, {self.layout.size}); found {self.begins.shape}")
+        if not 0.0 <= self.shown <= 1.0:
+            raise InputError(f"shown is a share from 0 to 1; found {self.shown}")
         if self.delay < 0:
             raise InputError(f"a delay is 0 steps or more; found {self.delay}")
 
@@ -101,29 +115,33 @@ class KoopmanPolicy:
         return replace(self, delay=steps)
 
     @cached_property
-    def _outputs_ahead(self) -> list[Array]:
-        """D K^i for every i up to the delay, (m, p) each: actions for i steps later than z."""
-        ahead = [self.outputs]
-        for _ in range(self.delay):
-            ahead.append(ahead[-1] @ self.dynamics.matrix)
+    def _ahead(self) -> list[tuple[Array, Array, Array]]:
+        """D K^i, C K^i and C K^(i+1) for every i up to the delay: what comes i steps after z."""
+        matrix, recovery = self.dynamics.matrix, self.dynamics.lifting.recovery
+        outputs, now, ahead = self.outputs, recovery, []
+        for _ in range(self.delay + 1):
+            following = now @ matrix
+            ahead.append((outputs, now, following))
+            outputs, now = outputs @ matrix, following
         return ahead
 
     @cached_property
-    def _next_ahead(self) -> list[Array]:
-        """C K^(i+1) for every i up to the delay, (n, p) each."""
-        ahead = [self.dynamics.lifting.recovery @ self.dynamics.matrix]
-        for _ in range(self.delay):
-            ahead.append(ahead[-1] @ self.dynamics.matrix)
-        return ahead
+    def _gain(self) -> Array:
+        """L, (p, p), of measurements that are as good as assumed."""
+        return self.correction.gain
 
     def begin(self, first: Array, context: Array | None = None) -> KoopmanMemory:
         """Return the memory of episodes that begin in `first`, (episodes, n)."""
         self._check(first)
+        still = np.zeros((len(first), len(self.layout.robot)))
         return KoopmanMemory(
             lifted=self.dynamics.lifting.lift(first),
             constants=first[:, ~self.changing],
             noise=np.ones(len(first)),
-            lag=np.zeros((len(first), len(self.layout.robot))),
+            lag=still,
+            repeated=still,
+            squared=still,
+            feedback=still,
             outside=np.any((first < self.begins[0]) | (first > self.begins[1]), axis=1),
             age=np.zeros(len(first), dtype=np.int64),
         )
@@ -131,44 +149,81 @@ class KoopmanPolicy:
     def step(self, memory: KoopmanMemory, observed: Array) -> Step:
         """Return actions, (episodes, m), for what is `observed`; NaN is what was not measured."""
         self._check(observed)
-        late = min(memory.steps, self.delay)
-        if memory.steps < self.delay:  # what is seen now is not later than the first state
-            return self._acted(memory.lifted, memory, late)
-        lifted, after = self._corrected(memory, observed)
-        step = self._acted(lifted, after, late)
         with np.errstate(over="ignore", invalid="ignore"):  # K may grow without bound
-            moved = self.dynamics.advance(lifted)
-        return step._replace(memory=step.memory._replace(lifted=moved))
+            if memory.steps < self.delay:  # what is seen now is not later than the first state
+                return self._acted(memory.lifted, memory, memory.steps)
+            lifted, after = self._corrected(memory, observed)
+            after = after._replace(lifted=self.dynamics.advance(lifted))
+            return self._acted(lifted, after, self.delay)
 
     def _acted(self, lifted: Array, memory: KoopmanMemory, late: int) -> Step:
-        with np.errstate(over="ignore", invalid="ignore"):
-            actions = lifted @ self._outputs_ahead[late].T + memory.lag @ self.stiffness.T
-            reference = lifted @ self._next_ahead[late].T + self.dynamics.lifting.offset
+        outputs, now, following = self._ahead[late]
+        actions = lifted @ outputs.T
+        reference = lifted @ following.T + self.dynamics.lifting.offset
+        if self.controller is not None and memory.feedback.any():
+            joints = len(self.layout.robot)
+            expected = lifted @ now[:joints].T + self.dynamics.lifting.offset[:joints]
+            behind = np.stack([expected - memory.feedback, expected])
+            pushed, planned = self.controller.act(
+                behind, np.broadcast_to(reference[:, :joints], behind.shape)
+            )
+            actions = actions + pushed - planned
         return Step(actions, memory._replace(steps=memory.steps + 1), reference)
 
     def _corrected(self, memory: KoopmanMemory, observed: Array) -> tuple[Array, KoopmanMemory]:
         """Return z, and the memory with what the measurement says of noise and lag."""
         joints = len(self.layout.robot)
         missing = np.isnan(observed)
-        unseen = np.asarray(missing[:, self.changing].all(axis=1))
+        gaps = missing.any()
         predicted = memory.lifted
-        seen = observed.copy()
+        expected = self.dynamics.recover(predicted)
+        seen = np.where(missing, expected, observed) if gaps else observed.copy()
         seen[:, ~self.changing] = memory.constants
-        if missing.any():
-            seen = np.where(np.isnan(seen), self.dynamics.recover(predicted), seen)
-        innovation = self.dynamics.lifting.lift(seen) - predicted
+        share = np.where(memory.outside, 1.0, self.shown)[:, None]
+        shown = seen.copy()
+        shown[:, :joints] = expected[:, :joints] + share * (seen - expected)[:, :joints]
+        innovation = self.dynamics.lifting.lift(shown) - predicted
+        unseen = np.asarray(missing[:, self.changing].all(axis=1))
         fresh = memory.age <= self.horizon  # after a longer time K may be wrong without any noise
         rate = FORGETTING * (fresh & ~unseen)
         noise = memory.noise + rate * (self.correction.noise_level(innovation) - memory.noise)
-        change = self.correction.of_innovation(innovation, np.maximum(noise, 1.0))
-        change = np.where(memory.outside[:, None], innovation, change)
-        lifted = np.where(unseen[:, None], predicted, predicted + change)
-        lag = self.dynamics.recover(lifted)[:, :joints] - seen[:, :joints]
-        unfelt = np.asarray(missing[:, :joints].any(axis=1))[:, None]
-        return lifted, memory._replace(
-            noise=noise,
-            lag=np.where(unfelt, memory.lag, memory.lag + FOLLOWING * (lag - memory.lag)),
-            age=np.where(unseen, memory.age, 0) + 1,
+        change = self._change(innovation, noise)
+        if memory.outside.any():
+            change = np.where(memory.outside[:, None], innovation, change)
+        if gaps:
+            change = np.where(unseen[:, None], 0.0, change)
+        lifted = predicted + change
+        return lifted, self._felt(memory, lifted, observed[:, :joints])._replace(
+            noise=noise, age=np.where(unseen, memory.age, 0) + 1
+        )
+
+    def _change(self, innovation: Array, noise: Array) -> Array:
+        """Return what an innovation adds to a prediction, (episodes, p)."""
+        if np.all(noise <= 1.0):
+            return np.asarray(innovation @ self._gain.T)
+        return self.correction.of_innovation(innovation, np.maximum(noise, 1.0))
+
+    def _felt(self, memory: KoopmanMemory, lifted: Array, joints: Array) -> KoopmanMemory:
+        """Return the memory with the lag of the measured `joints`, (episodes, n_robot).
+
+        The mean of d(t) d(t-1) is at most that of (d(t)² + d(t-1)²) / 2, and their ratio is the
+        share of the lag that persists. What comes late is fed back in as many parts.
+        """
+        count = joints.shape[1]
+        here = self.dynamics.lifting.recovery[:count]
+        lag = lifted @ here.T + self.dynamics.lifting.offset[:count] - joints
+        known = ~np.isnan(lag)
+        lag = np.where(known, lag, memory.lag)
+        rate = REMEMBERING * known
+        repeated = memory.repeated + rate * (lag * memory.lag - memory.repeated)
+        squares = 0.5 * (lag**2 + memory.lag**2)
+        squared = memory.squared + rate * (squares - memory.squared)
+        persisting = np.maximum(repeated, 0.0) / (squared + TINY)
+        return memory._replace(
+            lag=lag,
+            repeated=repeated,
+            squared=squared,
+            feedback=known * persisting * lag / (1 + self.delay),
         )
 
     def predict(self, first: Array, horizon: int, context: Array | None = None) -> Array:
@@ -204,18 +259,19 @@ class KoopmanPolicy:
             config={
                 "task": self.task,
                 "control": self.control.as_config(),
+                "shown": self.shown,
                 "horizon": self.horizon,
                 "delay": self.delay,
                 "unchanging": np.array(self.layout.names)[~self.changing].tolist(),
                 "robot": list(self.layout.robot),  # for whoever reads the file with their eyes
                 "object": list(self.layout.object),
             },
-            arrays={
-                "outputs": self.outputs,
-                "stiffness": self.stiffness,
-                "begins": self.begins,
+            arrays={"outputs": self.outputs, "begins": self.begins},
+            parts={
+                "dynamics": self.dynamics.stored(),
+                "correction": self.correction.stored(),
+                **({} if self.controller is None else {"controller": self.controller.stored()}),
             },
-            parts={"dynamics": self.dynamics.stored(), "correction": self.correction.stored()},
         )
 
     @classmethod
@@ -223,13 +279,15 @@ class KoopmanPolicy:
         """Return what `stored` was made from."""
         dynamics = KoopmanDynamics.restore(stored.parts["dynamics"])
         unchanging = set(stored.config["unchanging"])
+        controller = stored.parts.get("controller")
         return cls(
             dynamics=dynamics,
             outputs=stored.arrays["outputs"],
             correction=Correction.restore(stored.parts["correction"]),
-            stiffness=stored.arrays["stiffness"],
+            controller=None if controller is None else restore_controller(controller),
             changing=np.array([name not in unchanging for name in dynamics.layout.names]),
             begins=stored.arrays["begins"],
+            shown=stored.config["shown"],
             horizon=stored.config["horizon"],
             delay=stored.config["delay"],
             task=stored.config["task"],

@@ -7,9 +7,8 @@ demonstrations in all, and none is kept back:
 - the ridge of the operator K by the actions D Kᵗ φ(x(1)) of episodes that K was not fitted to;
 - what K leaves unexplained, which decides how far measurements are believed, in the same episodes.
 
-Demonstrations of one expert all keep the same time, so nothing in them says that a slower arm
-arrives later. `timing` says so: things may happen some steps earlier or later, which moves z along
-its velocity, and an innovation in that direction is believed.
+The tracking controller T, which holds the joints where the operator wants them, is learned from the
+same demonstrations (`kodex.controllers.ridge`).
 """
 
 from collections.abc import Sequence
@@ -19,16 +18,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kodex.demonstrations import check_training
+from kodex.controllers import RidgeControllerLearner
+from kodex.demonstrations import Checked, check_training
 from kodex.demonstrations.spreading import Part, gathered
 from kodex.errors import InputError
-from kodex.interfaces import Lifting
+from kodex.interfaces import Controller, ControllerLearner, Lifting
 from kodex.koopman import KoopmanLearner, TransitionMoments, sample_of
 from kodex.koopman.correction import (
     Correction,
     innovation_covariance,
     noise_covariance,
-    velocity_covariance,
 )
 from kodex.least_squares import NormalEquations, Ridge, left_out_errors, one_blas_thread
 from kodex.lifting import StandardisedLearner
@@ -37,7 +36,6 @@ from kodex.policies.lifted import FEATURES, LiftedLearner
 from kodex.trajectory import Array, Trajectory
 
 SCORED = 8  # episodes of a fold are enough to rank ridges that are a factor of 100 apart
-ENOUGH = 1000  # demonstrations show the slope of an action over its joint
 BOUNDLESS = 1e30
 MARGIN = 0.02  # of the range of first states, beyond which an episode begins outside of it
 # All of the operator's settings were chosen with features along the steepest directions.
@@ -61,18 +59,19 @@ class KoopmanPolicyLearner:
     operator_ridges: tuple[float, ...] = (1e-6, 1e-4)  # of K, towards the identity
     noise: float = 0.1  # of measurements that are still believed, in standard deviations
     horizon: int = 3  # steps ahead for which what K leaves unexplained is taken
-    timing: float = 0.1  # steps, the standard deviation of when things happen
-    firmness: float = 4.0  # of the feedback on a lag, in units of the servo's own slope
+    shown: float = 0.5  # share of a displacement of the joints that the observer is shown
+    pace: float = 0.5  # share of a correction that is made per measurement
+    controller: ControllerLearner = field(default_factory=RidgeControllerLearner)  # of lags
     folds: int = 5
 
     def __post_init__(self) -> None:
         for ridges in (self.ridges, self.operator_ridges):
             if not ridges or min(ridges) <= 0.0:
                 raise InputError(f"ridges must be greater than 0; found {ridges}")
-        if not self.noise > 0.0 or self.timing < 0.0 or self.firmness < 0.0:
+        if not self.noise > 0.0 or not 0.0 < self.pace <= 1.0:
             raise InputError(
-                "noise must be greater than 0, timing and firmness 0 or more; "
-                f"found {self.noise}, {self.timing} and {self.firmness}"
+                "noise must be greater than 0, pace greater than 0 and at most 1; "
+                f"found {self.noise} and {self.pace}"
             )
         if self.horizon < 1 or self.folds < 2:
             raise InputError(
@@ -106,7 +105,11 @@ class KoopmanPolicyLearner:
         operator = self._operator_ridge(fitted, ridge, left_out)
         unexplained = np.mean(
             [
-                self._unexplained(operator.solve(each.equations), episodes[: LEFT_OUT // count])
+                innovation_covariance(
+                    operator.solve(each.equations),
+                    [episode.lifted for episode in episodes[: LEFT_OUT // count]],
+                    self.horizon,
+                )
                 for each, episodes in zip(fitted, left_out, strict=True)
             ],
             axis=0,
@@ -117,20 +120,22 @@ class KoopmanPolicyLearner:
         return KoopmanPolicy(
             dynamics=KoopmanLearner(solver=operator).fit_moments(lifting, moments),
             outputs=ridge.solve(moments.action_equations),
-            correction=Correction.of(unexplained, noise_covariance(lifting, states, noise)),
-            stiffness=self.firmness * servo_slopes(training[:: max(1, len(training) // ENOUGH)]),
+            correction=Correction.of(
+                unexplained, noise_covariance(lifting, states, noise), self.pace
+            ),
+            controller=self._controller(training, data),
             changing=changing,
             begins=range_of_first_states(training),
+            shown=self.shown,
             horizon=self.horizon,
             task=data.task,
             control=data.control,
         )
 
-    def _unexplained(self, matrix: Array, episodes: Sequence[Episode]) -> Array:
-        """Return the covariance of what K and the clock miss in episodes it was not fitted to."""
-        lifted = [each.lifted for each in episodes]
-        missed = innovation_covariance(matrix, lifted, self.horizon)
-        return missed + self.timing**2 * velocity_covariance(lifted)
+    def _controller(self, training: Sequence[Trajectory], data: Checked) -> Controller | None:
+        """Return what brings the joints back, if every action drives a joint."""
+        joints = len(data.layout.robot)
+        return self.controller.fit(training) if joints == data.action_size else None
 
     def _action_ridge(
         self, equations: NormalEquations, episodes: Sequence[Episode], count: int
@@ -190,28 +195,6 @@ def range_of_first_states(demonstrations: Sequence[Trajectory]) -> Array:
 def _extreme_first_states(part: Part) -> Array:
     firsts = np.array([each.states[0] for each in part.demonstrations])
     return np.array([firsts.min(axis=0), firsts.max(axis=0)])
-
-
-def servo_slopes(demonstrations: Sequence[Trajectory]) -> Array:
-    """Return F, (m, n_robot): the slope of each action over the joint that it drives.
-
-    It is what least squares gives a(t) ≈ f q(t) + h (q(t+1) - q(t)) + c, one joint at a time, so a
-    servo's position target is turned back into its action. A slope that is negative is none. If
-    there are not as many actions as joints, nobody knows which drives which, and F is 0.
-    """
-    first = demonstrations[0]
-    assert first.actions is not None
-    shape = (first.actions.shape[1], len(first.layout.robot))
-    if shape[0] != shape[1]:
-        return np.zeros(shape)
-    joints = np.concatenate([each.robot[:-1] for each in demonstrations])
-    moves = np.concatenate([np.diff(each.robot, axis=0) for each in demonstrations])
-    actions = np.concatenate([_actions_of(each) for each in demonstrations])
-    slopes = np.zeros(shape[1])
-    for joint in range(shape[1]):
-        known = np.column_stack([joints[:, joint], moves[:, joint], np.ones(len(joints))])
-        slopes[joint] = np.linalg.lstsq(known, actions[:, joint])[0][0]
-    return np.diag(np.maximum(slopes, 0.0))
 
 
 def _episode(lifting: Lifting, demonstration: Trajectory) -> Episode:

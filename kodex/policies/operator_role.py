@@ -129,7 +129,8 @@ def _of_koopman(policy: KoopmanPolicy) -> OperatorRole:
         acts=True,
         sentence=(
             "K drives it: K predicts the observables, a measurement corrects them as far as it is "
-            "believed, and the actions are D z of the result. Without a measurement K runs on."
+            "believed, and the actions are D z of the result; a controller makes up for a lag of "
+            "the joints that persists. Without a measurement K runs on."
         ),
         facts=(
             ("directions of an innovation", _believed(policy.correction.ratios, len(matrix))),

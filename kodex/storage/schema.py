@@ -107,6 +107,7 @@ SETTINGS: Mapping[str, tuple[Check, str]] = {
     "context": (_texts, "a list of names"),
     "told": (_texts, "a list of names"),
     "unchanging": (_texts, "a list of names"),
+    "shown": (_number(0.0, 1.0), "a number from 0 to 1"),
     "horizon": (_integer(1, 10_000), "an integer from 1 to 10,000"),
     "delay": (_integer(0, 10_000), "an integer from 0 to 10,000"),
     "label": (_text, "a word"),

@@ -11,7 +11,6 @@ from kodex.koopman.correction import (
     Correction,
     innovation_covariance,
     noise_covariance,
-    velocity_covariance,
 )
 from kodex.lifting import MonomialsLearner
 from kodex.trajectory import StateLayout
@@ -84,13 +83,11 @@ def test_arrays_that_do_not_fit_are_refused():
         Correction(whole.readings, whole.responses.T[:1], whole.ratios, whole.quiet)
 
 
-def test_episodes_that_come_late_differ_by_their_velocity_times_the_delay():
-    random = np.random.default_rng(8)
-    frequencies, phases = random.uniform(0.01, 0.05, 5), random.uniform(0.0, 6.0, (30, 5))
-    time = np.arange(200.0)[:, None]
-    episodes = [np.sin(frequencies * time + phase) for phase in phases]
-    late = [np.sin(frequencies * (time - 0.5) + phase) for phase in phases]
-    differences = [one - other for one, other in zip(episodes, late, strict=True)]
-    expected = np.mean([each.T @ each / len(each) for each in differences], axis=0)
-    found = 0.5**2 * velocity_covariance(episodes)
-    assert np.abs(found - expected).max() < 0.02 * np.abs(expected).max()
+def test_the_pace_is_the_share_of_a_correction_that_is_made():
+    unexplained, noise = np.diag([4.0, 1.0, 0.5]), np.eye(3)
+    whole, half = (Correction.of(unexplained, noise, pace) for pace in (1.0, 0.5))
+    np.testing.assert_allclose(half.gain, 0.5 * whole.gain)
+    innovation, level = np.array([[1.0, -2.0, 3.0]]), np.ones(1)
+    np.testing.assert_allclose(
+        half.of_innovation(innovation, level), innovation @ half.gain.T, atol=1e-12
+    )

@@ -12,8 +12,7 @@ from kodex.koopman.correction import Correction
 from kodex.least_squares import left_out_errors
 from kodex.lifting import FourierLearner, MonomialsLearner, StandardisedLearner
 from kodex.policies import ConditionedLearner, LiftedLearner, LiftedPolicy, Session
-from kodex.policies.koopman_learner import KoopmanPolicyLearner, servo_slopes
-from kodex.trajectory import StateLayout, Trajectory
+from kodex.policies.koopman_learner import KoopmanPolicyLearner
 
 SHOWN = demonstrations()
 LINEAR = LiftedLearner(MonomialsLearner(degree=1, constant=True), resample=False)
@@ -84,8 +83,7 @@ def believing(policy, ratio):
     """Return the policy with one gain for all directions, and no feedback of the joints."""
     size = len(policy.inner.dynamics.matrix)
     correction = Correction(np.eye(size), np.eye(size), np.full(size, ratio), np.zeros((1, size)))
-    still = np.zeros_like(policy.inner.stiffness)
-    return with_inner(policy, correction=correction, stiffness=still)
+    return with_inner(policy, correction=correction, controller=None, shown=1.0)
 
 
 def test_who_believes_every_measurement_clones_behaviour():
@@ -166,25 +164,54 @@ def test_one_robot_may_measure_nothing(policy):
     )
 
 
-def test_joints_that_lag_behind_are_driven_on(policy):
+class Following:
+    """A controller whose action is the way that is left."""
+
+    action_size = 2
+
+    def act(self, current, desired):
+        return desired - current
+
+
+def fed_back(policy, states, shown, context):
+    """Return what the controller adds to the actions, when every direction is disbelieved."""
+    held = believing(policy, 0.0)
+    with_it = with_inner(held, controller=Following())
+    return acted(with_it, states, context, shown) - acted(held, states, context, shown)
+
+
+def test_a_lag_that_persists_is_made_up_for(policy):
     episode, context = unseen()
     held_back = episode.states.copy()
-    held_back[1:, 0] -= 0.2
-    stiff = with_inner(policy, stiffness=np.diag([2.0, 0.0]))
-    loose = with_inner(policy, stiffness=np.zeros((2, 2)))
-    pushed = acted(stiff, episode.states, context, held_back)
-    assert (pushed - acted(loose, episode.states, context, held_back))[-1, 0] > 0.05
+    held_back[:, 0] -= 0.2
+    added = fed_back(policy, episode.states, held_back, context)
+    np.testing.assert_allclose(added[5:, 0], 0.2, rtol=0.1)
+    np.testing.assert_allclose(added[:, 1], 0.0, atol=0.01)
 
 
-def test_stiffness_is_the_slope_of_an_action_over_its_joint():
-    layout = StateLayout(robot=("a", "b"), object=())
-    random = np.random.default_rng(1)
-    joints = np.cumsum(random.normal(size=(40, 2)), axis=0)
-    actions = np.array([3.0, -1.0]) * joints[:-1] + 0.5 * np.diff(joints, axis=0) + 7.0
-    found = servo_slopes([Trajectory(layout, joints, actions=actions)])
-    np.testing.assert_allclose(found, np.diag([3.0, 0.0]), atol=1e-9)  # what pushes away is none
-    one_more = Trajectory(layout, joints, actions=np.column_stack([actions, actions[:, 0]]))
-    np.testing.assert_array_equal(servo_slopes([one_more]), np.zeros((3, 2)))
+def test_noise_is_not_fed_back(policy):
+    episode, context = unseen()
+    jumping = episode.states.copy()
+    jumping[1:, 0] += 0.2 * (-1.0) ** np.arange(STEPS - 1)
+    added = fed_back(policy, episode.states, jumping, context)
+    np.testing.assert_allclose(added, 0.0, atol=0.01)
+
+
+def test_late_lags_are_fed_back_in_as_many_parts(policy):
+    episode, context = unseen()
+    held_back = episode.states.copy()
+    held_back[:, 0] -= 0.2
+    late = np.concatenate([held_back[:1], held_back[:1], held_back[:1], held_back[:-3]])
+    added = fed_back(with_inner(policy, delay=3), episode.states, late, context)
+    np.testing.assert_allclose(added[8:, 0], 0.05, rtol=0.1)
+
+
+def test_a_controller_is_learned_only_if_every_action_drives_a_joint():
+    assert learned().inner.controller is not None
+    wider = [
+        replace(each, actions=np.column_stack([each.actions, each.actions[:, 0]])) for each in SHOWN
+    ]
+    assert KoopmanPolicyLearner(LINEAR).fit(wider).controller is None
 
 
 def test_leaving_an_episode_out_is_the_same_as_learning_without_it():
@@ -228,7 +255,8 @@ def test_one_demonstration_is_enough_to_learn_something():
 
 
 @pytest.mark.parametrize(
-    "settings", [{"noise": 0.0}, {"horizon": 0}, {"folds": 1}, {"operator_ridges": ()}]
+    "settings",
+    [{"noise": 0.0}, {"pace": 0.0}, {"horizon": 0}, {"folds": 1}, {"operator_ridges": ()}],
 )
 def test_settings_that_cannot_be_are_refused(settings):
     with pytest.raises(InputError, match="found"):

@@ -92,7 +92,7 @@ def test_belief_is_the_gain_of_a_kalman_filter_where_the_lifting_is_the_state():
         dynamics=KoopmanDynamics(Monomials(LAYOUT, degree=1), np.eye(3)),
         outputs=np.eye(2, 3),
         correction=correction,
-        stiffness=np.zeros((2, 2)),
+        controller=None,
         changing=np.array([True, True, False]),
         begins=np.array([[-9.0] * 3, [9.0] * 3]),
     )
