@@ -91,7 +91,7 @@ def run_cell(cell: Cell, folder: Path, store: Store) -> None:
         task = task_named(cell.task, condition.variation)
         policy, seconds = _adapted(learned, cell, condition, store)
         began = time.perf_counter()
-        found = _evaluated(task, policy, condition, cell.seed, store)
+        found = _score(learned, task, policy, condition, cell.seed, store)
         seconds["evaluate"] = time.perf_counter() - began
         results = Results(
             task=cell.task,
@@ -144,6 +144,25 @@ def _adapted(
     began = time.perf_counter()
     adapted = with_relearned_controller(learned.policy, cell.learner, episodes)
     return adapted, {"relearn": time.perf_counter() - began}
+
+
+def _score(
+    learned: Learned | None,
+    task: Task,
+    policy: Policy | None,
+    condition: Condition,
+    seed: int,
+    store: Store,
+) -> Score:
+    """Return the score, from the store if another study has it; the relearned are this one's."""
+
+    def evaluated() -> Score:
+        return _evaluated(task, policy, condition, seed, store)
+
+    if condition.relearned:
+        return evaluated()
+    key = "expert" if learned is None else learned.key
+    return store.score(key, task, condition, seed, evaluated)
 
 
 def _evaluated(

@@ -1,8 +1,8 @@
-"""What studies share: demonstrations, the expert's own episodes, and policies.
+"""What studies share: demonstrations, the expert's own episodes, policies and their scores.
 
-Nothing is collected or learned twice. An entry is named by all that it depends on: demonstrations
-and the expert's episodes by how they are drawn, a policy by the digest of what it is learned from
-and by every setting of its learner. Several studies may use one store at the same time: whoever
+Nothing is collected, learned or evaluated twice. An entry is named by all that it depends on:
+demonstrations and the expert's episodes by how they are drawn, a policy by the digest of what it is
+learned from and by every setting of its learner, a score by the policy and its starts. Several studies may use one store at the same time: whoever
 comes second waits until the first is done, and takes what it made.
 """
 
@@ -11,7 +11,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
@@ -22,6 +22,7 @@ from kodex import __version__
 from kodex import demonstrations as files
 from kodex.demonstrations import TrajectorySet
 from kodex.errors import InputError
+from kodex.evaluation import Results, Score, read_results, write_results
 from kodex.experiments.conditions import BLOCK, Condition
 from kodex.experiments.provenance import digest_of, provenance, settings_of, settings_text
 from kodex.experts import collect, expert, shipped_expert
@@ -120,6 +121,29 @@ class Store:
                 notes = provenance({}) | {"recipe": row, "settings": settings}
                 _learn(learner, training, validation, path, notes)
         return self.policy(key)
+
+    def score(
+        self, policy: str, task: Task, condition: Condition, seed: int, made: Callable[[], Score]
+    ) -> Score:
+        """Return the score of the policy called so under `condition`, evaluated now if it is new.
+
+        The same row stands in several studies, and its episodes cost more than learning it.
+        """
+        facts = json.dumps([_world(task), asdict(condition), seed, _versions(task.name)])
+        name = hashlib.sha256(facts.encode()).hexdigest()[:16]
+        path = self.folder / "scores" / f"{policy}-{task.name}-{condition.name}-{name}.json"
+        with _alone_with(path):
+            if not path.exists():
+                found = Results(
+                    task.name,
+                    policy,
+                    made(),
+                    condition.distribution,
+                    condition.seed,
+                    condition.variation,
+                )
+                write_results(path, found)
+        return read_results(path).score
 
     def policy(self, key: str) -> Learned:
         """Return the finished policy called `key`."""

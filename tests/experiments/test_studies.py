@@ -14,7 +14,7 @@ from kodex.controllers import InverseMlpLearner
 from kodex.demonstrations import read
 from kodex.errors import InputError
 from kodex.evaluation import pooled, read_results, wilson_interval
-from kodex.experiments import store
+from kodex.experiments import cells, store
 from kodex.experiments.cells import run_cell
 from kodex.experiments.controllers import with_relearned_controller
 from kodex.experiments.provenance import digest_of
@@ -90,18 +90,26 @@ def test_seeds_with_their_own_starts_have_wilsons_own_interval(study_folder):
     assert (together.low, together.high) == pytest.approx(wilson_interval(together.successes, 10))
 
 
-def test_another_study_takes_the_policies_that_are_there(study_folder, tmp_path, monkeypatch):
-    def nothing_is_learned(*_):
+def test_another_study_takes_policies_and_scores_that_are_there(
+    study_folder, tmp_path, monkeypatch
+):
+    def nothing_is_done(*_, **__):
         raise AssertionError
 
-    monkeypatch.setattr(store, "_learn", nothing_is_learned)
+    monkeypatch.setattr(store, "_learn", nothing_is_done)
+    monkeypatch.setattr(cells, "evaluate", nothing_is_done)
     there = Store(study_folder / "store")
     (cell,) = study_named("ablation").cells(replace(SMALL, methods=("set3",), seeds=1))
     run_cell(cell, tmp_path, there)
     found = read_results(tmp_path / cell.path / "in.json")
     before = read_results(study_folder / "door/set3/seed-0/in.json")
     assert found.provenance["policy"] == before.provenance["policy"]
-    assert found.score.episodes.starts == before.score.episodes.starts
+    assert found.score == before.score
+    (more,) = study_named("ablation").cells(
+        replace(SMALL, methods=("set3",), seeds=1, instances=SMALL.instances + 1)
+    )
+    with pytest.raises(AssertionError):  # one start more is another score
+        run_cell(more, tmp_path / "more", there)
     other = replace(cell, seed=7, learner=recipe("observer").learner)
     with pytest.raises(AssertionError):
         run_cell(other, tmp_path, there)
