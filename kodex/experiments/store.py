@@ -2,8 +2,9 @@
 
 Nothing is collected, learned or evaluated twice. An entry is named by all that it depends on:
 demonstrations and the expert's episodes by how they are drawn, a policy by the digest of what it is
-learned from and by every setting of its learner, a score by the policy and its starts. Several studies may use one store at the same time: whoever
-comes second waits until the first is done, and takes what it made.
+learned from and by every setting of its learner, a score by the policy and its starts. Several
+studies may use one store at the same time: whoever comes second waits until the first is done, and
+takes what it made.
 """
 
 import hashlib
