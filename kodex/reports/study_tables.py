@@ -6,7 +6,7 @@ from statistics import mean
 from typing import Any
 
 from kodex.evaluation import Results, Score, compare_pooled, holm, pooled
-from kodex.evaluation.comparison import PooledDifference
+from kodex.evaluation.comparison import PooledDifference, interval_of_mean
 from kodex.reports.page.markup import Markup, table
 from kodex.reports.study import EXPERT, Line, StudyResults, seed_of
 from kodex.reports.study_budgets import seconds_until_best
@@ -65,8 +65,9 @@ def against(study: StudyResults) -> str:
     """Return what the numbers of the differences mean."""
     return (
         f"Success minus that of `{study.plan.main}` in points, on the same starts, with its 95 % "
-        "interval. †: p < 0.05 by McNemar's test for clustered pairs, adjusted by Holm's method "
-        "for all rows and conditions of the task."
+        "interval. †: p < 0.05 by McNemar's exact test (Obuchowski's for clustered pairs), "
+        "adjusted by Holm's method for all rows and conditions of the task. Only such a "
+        "difference is called better or worse."
     )
 
 
@@ -128,11 +129,23 @@ def mean_tables(study: StudyResults) -> list[Table]:
         for row in study.plan.rows:
             means = [study.mean_rate(row, condition) for condition in conditions]
             known = [value for value in means if value is not None]
-            overall = mean(known) if len(known) == len(means) else None
-            rows.append((row, *(_number(value, 1) for value in (*means, overall))))
+            overall = mean(known) if len(known) == len(means) > 1 else None
+            cells = [_mean_success(study, row, condition) for condition in conditions]
+            rows.append((row, *cells, *([_number(overall, 1)] if len(means) > 1 else [])))
         heading = _titled("Mean over the tasks", group if place else "")
-        tables.append(Table(heading, (*conditions, "mean"), tuple(rows)))
+        columns = (*conditions, "mean") if len(conditions) > 1 else tuple(conditions)
+        tables.append(Table(heading, columns, tuple(rows)))
     return tables
+
+
+def _mean_success(study: StudyResults, row: str, condition: str) -> str:
+    """Return the mean over the tasks and its interval; nothing if a task is not known."""
+    middle = study.mean_rate(row, condition)
+    if middle is None:
+        return ""
+    found = [pooled(_scores(lines[row].results[condition])) for lines in study.lines.values()]
+    low, high = interval_of_mean(found)
+    return f"{middle:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
 
 
 def against_tables(study: StudyResults) -> list[Table]:

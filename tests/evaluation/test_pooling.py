@@ -8,7 +8,15 @@ from made_rollouts import rollout, rollouts, start
 from scipy import stats
 
 from kodex.evaluation import Rate, Score, score, wilson_interval
-from kodex.evaluation.comparison import compare_pooled, design_effect, holm, pooled
+from kodex.evaluation.comparison import (
+    PooledRate,
+    compare_pooled,
+    design_effect,
+    holm,
+    interval_of_mean,
+    pooled,
+)
+from kodex.evaluation.intervals import paired_interval
 
 OUTCOMES = st.lists(st.booleans(), min_size=2, max_size=60)
 
@@ -88,14 +96,23 @@ def test_a_criterion_is_pooled_like_success():
 
 @given(pairs=st.lists(st.tuples(st.booleans(), st.booleans()), min_size=2, max_size=60))
 @settings(deadline=None, max_examples=50)
-def test_one_seed_each_is_compared_by_mcnemars_own_test(pairs):
+def test_one_seed_each_is_compared_by_mcnemars_exact_test(pairs):
     ours, theirs = zip(*pairs, strict=True)
     found = compare_pooled(scores(ours), scores(theirs))
     plus = sum(one and not other for one, other in pairs)
     minus = sum(other and not one for one, other in pairs)
     assert found.difference == pytest.approx((plus - minus) / len(pairs))
-    statistic = (plus - minus) ** 2 / (plus + minus) if plus + minus else 0.0
-    assert found.p_value == pytest.approx(stats.chi2.sf(statistic, 1), abs=1e-12)
+    coin = stats.binomtest(plus, plus + minus).pvalue if plus + minus else 1.0
+    assert found.p_value == pytest.approx(coin, abs=1e-12)
+    assert (found.low, found.high) == pytest.approx(paired_interval(plus, minus, len(pairs)))
+
+
+def test_seeds_that_disagree_at_a_start_are_compared_by_obuchowskis_test():
+    ours = scores([True, True, True, False, True], [True, False, True, True, True])
+    theirs = scores([False, False, True, False, True])
+    d = np.array([1.0, 0.5, 0.0, 0.5, 0.0])
+    expected = stats.chi2.sf(d.sum() ** 2 / (d**2).sum(), 1)
+    assert compare_pooled(ours, theirs).p_value == pytest.approx(expected, abs=1e-12)
 
 
 @given(pairs=st.lists(st.tuples(st.booleans(), st.booleans()), min_size=2, max_size=30))
@@ -106,6 +123,18 @@ def test_copies_of_seeds_make_no_difference_surer(pairs):
     again = compare_pooled(scores(ours, ours, ours), scores(theirs))
     assert again.p_value == pytest.approx(once.p_value)
     assert (again.low, again.high) == pytest.approx((once.low, once.high))
+
+
+def test_the_interval_of_a_mean_of_rates_holds_the_truth_as_often_as_it_says():
+    random = np.random.default_rng(0)
+    truth = np.array([0.99, 0.96, 0.8, 0.5])
+    trials, held = 400, 0
+    for drawn in random.binomial(100, truth, size=(trials, 4)):
+        low, high = interval_of_mean([PooledRate(int(each), 100, 1.0, True) for each in drawn])
+        held += low <= truth.mean() <= high
+    assert 0.92 < held / trials < 0.99
+    alone = PooledRate(9, 10, 1.0, clustered=True)
+    np.testing.assert_allclose(interval_of_mean([alone]), wilson_interval(9, 10))
 
 
 def test_what_cannot_be_paired_is_not_compared():
