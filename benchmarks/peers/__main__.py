@@ -7,12 +7,14 @@ them is held out where a peer wants to choose. Peers have an environment of thei
 
     python3.11 -m venv .venv-peers
     .venv-peers/bin/pip install -r benchmarks/peers/requirements.lock
+    .venv-peers/bin/pip install --no-deps -r benchmarks/peers/requirements-without-dependencies.lock
     .venv-peers/bin/pip install --no-deps -e .
-    .venv-peers/bin/python -m benchmarks.peers door --demonstrations 10 25 200
+    .venv-peers/bin/python -m benchmarks.peers door --out docs/results/peers
 
-A peer more is one function in regressors.py. d3rlpy 2.8.1 is not here: it wants Gymnasium 1.0.0 and
-the old gym, so it needs demonstrations and starts handed over to another environment. Neither are
-LeRobot's ACT and Diffusion Policy, which need an hour or more per task on two cores.
+d3rlpy asks for Gymnasium 1.0.0, of which its cloning uses nothing, so it is installed without what
+it asks for. A peer more is one function in regressors.py. What was measured is written row by row
+to OUT/TASK.json, and `--out` alone makes OUT/README.md again from these files. LeRobot's ACT and
+Diffusion Policy and robomimic's BC-RNN are not here: they need hours per task on two cores.
 """
 
 import argparse
@@ -23,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import kodex
+from benchmarks.peers.page import page_of
 from benchmarks.peers.regressors import PEERS, RegressionLearner
 from kodex.evaluation import VALIDATION_SEED, evaluate
 from kodex.policies import ConditionedLearner
@@ -53,17 +56,24 @@ def measured(
 
 
 def main() -> None:
-    """Measure, print a row each, and write all of them as JSON if asked to."""
+    """Measure, print a row each, and write them and their page if asked to."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("task")
+    parser.add_argument("task", nargs="?", help="without it, the page is made of what is there")
     parser.add_argument("--demonstrations", type=int, nargs="+", default=[10, 25, 200])
     parser.add_argument("--peers", nargs="*", default=list(PEERS))
     parser.add_argument("--ours", nargs="*", default=list(OURS))
     parser.add_argument("--epochs", type=int, nargs="+", default=list(BUDGETS))
     parser.add_argument("--starts", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--out", type=Path, help="the folder of the results and their page")
     given = parser.parse_args()
+    if given.task is not None:
+        _measure(given)
+    if given.out is not None:
+        (given.out / "README.md").write_text(page_of(given.out), encoding="utf-8")
+
+
+def _measure(given: argparse.Namespace) -> None:
     task = kodex.task(given.task)
     shown = kodex.collect(task, max(given.demonstrations), seed=given.seed)
     rows = []
@@ -77,8 +87,10 @@ def main() -> None:
             row = measured(task, learner, shown[:count], given.starts)
             rows.append({"task": task.name, "demonstrations": count, "method": name, **row})
             print(json.dumps(rows[-1]), flush=True)
-    if given.json is not None:
-        given.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+            if given.out is not None:
+                given.out.mkdir(parents=True, exist_ok=True)
+                lines = ",\n".join(map(json.dumps, rows))
+                (given.out / f"{task.name}.json").write_text(f"[\n{lines}\n]\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

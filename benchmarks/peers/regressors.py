@@ -105,4 +105,30 @@ def xrfm(x: Array, y: Array, x_val: Array, y_val: Array, epochs: int, seed: int)
     return lambda states: np.asarray(model.predict(tensor(states)), dtype=float)
 
 
-PEERS: Mapping[str, Fit] = {"mlp": mlp, "xrfm": xrfm}
+def d3rlpy_bc(x: Array, y: Array, x_val: Array, y_val: Array, epochs: int, seed: int) -> Predict:
+    """d3rlpy's behaviour cloning with its own settings (two layers of 256, batches of 100).
+
+    Its last layer is a tanh, so the actions are scaled to [-1, 1] by its own scaler. It has no use
+    for demonstrations to choose by.
+    """
+    import d3rlpy
+
+    d3rlpy.seed(seed)
+    ends = np.zeros(len(x), dtype=np.float32)
+    ends[-1] = 1.0  # cloning looks at single steps, so where an episode ends does not matter
+    states, actions = x.astype(np.float32), y.astype(np.float32)
+    data = d3rlpy.dataset.MDPDataset(states, actions, np.zeros(len(x), np.float32), ends)
+    scaler = d3rlpy.preprocessing.MinMaxActionScaler()
+    cloning = d3rlpy.algos.BCConfig(action_scaler=scaler).create(device="cpu")
+    steps = max(1, len(x) // cloning.config.batch_size)
+    cloning.fit(
+        data,
+        n_steps=steps * epochs,
+        n_steps_per_epoch=steps,
+        logger_adapter=d3rlpy.logging.NoopAdapterFactory(),
+        show_progress=False,
+    )
+    return lambda seen: np.asarray(cloning.predict(seen.astype(np.float32)), dtype=float)
+
+
+PEERS: Mapping[str, Fit] = {"mlp": mlp, "d3rlpy-bc": d3rlpy_bc, "xrfm": xrfm}

@@ -65,7 +65,7 @@ def page_of(study: StudyResults, drawn: list[Picture], digest: str) -> str:
         f"<!-- Made by `make results` from {FILE} ({digest}); do not edit. -->",
         "",
         f"{plan.data['training']} demonstrations of the shipped experts for training and "
-        f"{plan.data['validation']} for validation, drawn anew for each of {len(seeds)} seeds; "
+        f"{plan.data['validation']} for validation, {_drawn(len(seeds))}; "
         f"starts of seed {_start_seeds(study)}, {_starts(study)} per seed. The experts act "
         "smoothly and their demonstrations are filtered by success, so they are easier to learn "
         "from than the paper's, and a rate compares with those beside it, not with the paper's.",
@@ -99,6 +99,10 @@ def _with_source(picture: bytes, digest: str) -> bytes:
     content = b"tEXt" + SOURCE + b"\0" + digest.encode("latin-1")
     chunk = struct.pack(">I", len(content) - 4) + content + struct.pack(">I", zlib.crc32(content))
     return picture[:HEADER] + chunk + picture[HEADER:]
+
+
+def _drawn(seeds: int) -> str:
+    return "one draw of them" if seeds == 1 else f"drawn anew for each of {seeds} seeds"
 
 
 def _known(study: StudyResults) -> list[Results]:

@@ -25,6 +25,11 @@ UNCLUSTERED = (
     " Some results here were written before outcomes were stored start by start: where several "
     "seeds were pooled, their intervals treat all episodes as independent and are too narrow."
 )
+DEFINITIONS = (
+    "The same episodes. `paper`: the criterion of the tables above; `gymnasium`: the environment's "
+    "own success after the last action; `dapg`: the number of steps at which that holds, made for "
+    "episodes of 200 steps where these have 70 or 100."
+)
 SURE = 0.05  # a difference with a smaller adjusted p has a mark
 
 
@@ -80,6 +85,11 @@ def markdown(study: StudyResults) -> str:
     if differences:
         lines += ["", f"## Against `{study.plan.main}`", "", against(study)]
     for each in (*differences, *budget_tables(study), *operator_tables(study)):
+        lines += each.markdown()
+    definitions = definition_tables(study)
+    if definitions:
+        lines += ["", "## By each definition of success", "", DEFINITIONS]
+    for each in definitions:
         lines += each.markdown()
     return "\n".join(lines) + "\n"
 
@@ -171,6 +181,36 @@ def budget_tables(study: StudyResults) -> list[Table]:
     rows = seconds_until_best(study)
     heading = "Seconds to learn until success is within one point of the method's best"
     return [Table(heading, tuple(study.lines), rows)] if rows else []
+
+
+def definition_tables(study: StudyResults) -> list[Table]:
+    """Return success under the first condition by every definition that is known, per task."""
+    condition = study.conditions[0] if study.conditions else ""
+    tables = []
+    for task, lines in study.lines.items():
+        found = {row: line.results.get(condition, []) for row, line in lines.items()}
+        names = sorted({name for results in found.values() for name in _definitions(results)})
+        if len(names) > 1:
+            rows = tuple(
+                (row, *(_rate_by(results, name) for name in names))
+                for row, results in found.items()
+                if results
+            )
+            heading = f"{task.capitalize()}: {condition}, by each definition of success"
+            tables.append(Table(heading, tuple(names), rows, task))
+    return tables
+
+
+def _definitions(results: Sequence[Results]) -> set[str]:
+    """Return the definitions of success that all `results` were scored by."""
+    return set.intersection(*(set(each.definitions) for each in results)) if results else set()
+
+
+def _rate_by(results: Sequence[Results], definition: str) -> str:
+    if definition not in _definitions(results):
+        return ""
+    found = pooled(_scores(results), definition)
+    return f"{100 * found.rate:.1f} [{100 * found.low:.1f}, {100 * found.high:.1f}]"
 
 
 def operator_tables(study: StudyResults) -> list[Table]:

@@ -26,7 +26,7 @@ from kodex.koopman import Spectrum
 from kodex.reports.published import PAGE, page_files, publish, source_of
 from kodex.reports.study import Line, StudyPlan, StudyResults, read_study
 from kodex.reports.study_file import FILE, read_study_file, write_study_file
-from kodex.reports.study_tables import markdown
+from kodex.reports.study_tables import definition_tables, markdown
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "results"
 SENSORS = {"every": 1, "delay": 0, "noise": 0.0, "object_lost": 0.0, "seed": 5}
@@ -109,6 +109,23 @@ def test_a_file_that_was_read_is_written_again_byte_for_byte(folder, tmp_path):
     joined = study.lines["door"]["bc"].results["in"][0].provenance
     assert joined["versions"] == {"kodex": ["0.1.0"]}
     assert joined["commands"] == ["kodex reproduce operator"]
+
+
+def test_the_same_episodes_are_shown_by_each_definition_of_success(tmp_path):
+    outcomes = (True, True, False, False)
+    strict = (True, False, False, False)
+    score = Score(
+        "door",
+        Rate(2, 4),
+        failures=0,
+        rates={"dapg": Rate(1, 4), "paper": Rate(2, 4), "thrown_out": Rate(0, 4)},
+        episodes=Episodes("in", 5, (0, 1, 2, 3), outcomes, {"dapg": strict, "paper": outcomes}),
+    )
+    plan = StudyPlan("methods", "", ("door",), ("bc", "ours"), {"in": condition()}, {})
+    lines = {"bc": Line({"in": [Results("door", "bc", score, "in", 5)]}), "ours": Line()}
+    (table,) = definition_tables(StudyResults(plan, {"door": lines}))
+    assert table.columns == ("dapg", "paper")
+    assert table.rows == (("bc", "25.0 [4.6, 69.9]", "50.0 [15.0, 85.0]"),)
 
 
 def test_eigenvalues_come_back(tmp_path):
