@@ -9,7 +9,7 @@ number of episodes at once.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol, Self, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ __all__ = [
     "ControllerLearner",
     "DynamicsLearner",
     "LearnedPolicy",
+    "Learner",
     "Lifting",
     "LiftingLearner",
     "Policy",
@@ -34,6 +35,9 @@ __all__ = [
     "Step",
     "Storable",
 ]
+
+
+Model = TypeVar("Model", covariant=True)  # what a learner gives
 
 
 @runtime_checkable
@@ -153,6 +157,24 @@ class PolicySpec:
         if limits is not None:
             limits.check(self.action_size)
 
+    def as_config(self) -> dict[str, Any]:
+        """Return what a policy's file says about it: task, control, and the names of the state."""
+        layout = self.layout or StateLayout(robot=(), object=())
+        return {
+            "task": self.task,
+            "control": self.control.as_config(),
+            "robot": list(layout.robot),  # for whoever reads the file with their eyes
+            "object": list(layout.object),
+        }
+
+    def check_observed(self, observed: Array) -> None:
+        """Refuse what is not one state per episode, (episodes, n)."""
+        size = 0 if self.layout is None else self.layout.size
+        if np.ndim(observed) != 2 or np.shape(observed)[1] != size:
+            raise InputError(
+                f"observed states must be (episodes, {size}); found {np.shape(observed)}"
+            )
+
     def check_task(self, name: str, layout: StateLayout, action_size: int) -> None:
         """Refuse a task that the policy was not learned for."""
         if self.task is not None and self.task != name:
@@ -222,37 +244,8 @@ class LearnedPolicy(Policy, Storable, Protocol):
         """Write it to `folder` as `config.json` and `model.safetensors`."""
 
 
-class DynamicsLearner(Protocol):
-    """Settings of a method; `fit` turns demonstrations into reference dynamics."""
-
-    def fit(
-        self,
-        training: Sequence[Trajectory],
-        validation: Sequence[Trajectory] | None = None,
-        *,
-        checkpoint: str | Path | None = None,
-    ) -> ReferenceDynamics:
-        """Return the dynamics learned from `training`, selected by `validation`.
-
-        With `checkpoint`, a folder, a training that was interrupted resumes.
-        """
-
-
-class ControllerLearner(Protocol):
-    """Settings of a controller; `fit` turns demonstrations into one."""
-
-    def fit(
-        self,
-        training: Sequence[Trajectory],
-        validation: Sequence[Trajectory] | None = None,
-        *,
-        checkpoint: str | Path | None = None,
-    ) -> Controller:
-        """Return the controller learned from `training`, selected by `validation`."""
-
-
-class PolicyLearner(Protocol):
-    """Settings of a way to learn a policy.
+class Learner(Protocol[Model]):
+    """Settings of a method; `fit` turns demonstrations into what is learned.
 
     A learner may have an attribute `requires`: the names of packages beyond the core that its
     training imports.
@@ -264,8 +257,13 @@ class PolicyLearner(Protocol):
         validation: Sequence[Trajectory] | None = None,
         *,
         checkpoint: str | Path | None = None,
-    ) -> LearnedPolicy:
-        """Return the policy learned from `training`, selected by `validation`.
+    ) -> Model:
+        """Return what was learned from `training`, selected by `validation`.
 
         With `checkpoint`, a folder, a training that was interrupted resumes.
         """
+
+
+DynamicsLearner = Learner[ReferenceDynamics]
+ControllerLearner = Learner[Controller]
+PolicyLearner = Learner[LearnedPolicy]

@@ -29,7 +29,10 @@ def write_policy(
     provenance: Mapping[str, Any] | None = None,
     replace: bool = False,
 ) -> Path:
-    """Write `policy` and its card to `folder`, whole or not at all."""
+    """Write `policy` to `folder`, whole or not at all; an existing one only if `replace`.
+
+    A model card, README.md, describes it in words.
+    """
     stored = policy.stored()
     card = model_card(policy.spec, stored.type, provenance or {})
     return write_model(

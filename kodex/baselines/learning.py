@@ -8,7 +8,7 @@ alone.
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, cast
+from typing import Any, ClassVar, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -23,6 +23,8 @@ from kodex.networks.training import Loss, TrainingConfig, TrainingProblem
 from kodex.standardiser import Standardiser
 from kodex.storage import Stored
 from kodex.trajectory import Array, StateLayout, Trajectory
+
+Model = TypeVar("Model", covariant=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,10 +104,8 @@ def masked_mean(values: Signal, mask: Signal) -> Signal:
     return (values * mask[..., None]).sum() / (mask.sum() * values.shape[-1])
 
 
-class BaselineLearner(Protocol):
-    """Settings of a baseline; `fit` gives reference dynamics, or a policy for state-action BC."""
-
-    requires: ClassVar[tuple[str, ...]]  # what must be installed to fit
+class BaselineSettings(Protocol):
+    """What the settings of every baseline have."""
 
     @property
     def config(self) -> TrainingConfig:
@@ -122,6 +122,12 @@ class BaselineLearner(Protocol):
     @property
     def seed(self) -> int:
         """The seed of all its random numbers."""
+
+
+class BaselineLearner(BaselineSettings, Protocol):
+    """Settings of a baseline; `fit` gives reference dynamics, or a policy for state-action BC."""
+
+    requires: ClassVar[tuple[str, ...]]  # what must be installed to fit
 
     def fit(
         self,
@@ -140,7 +146,7 @@ class BaselineLearner(Protocol):
 class LearningData:
     """Demonstrations to train and to validate with, in one choice of units."""
 
-    learner: BaselineLearner
+    learner: BaselineSettings
     standardiser: Standardiser
     training: Sequences
     validation: Sequences
@@ -172,7 +178,7 @@ class LearningData:
 
 
 def prepare(
-    learner: BaselineLearner,
+    learner: BaselineSettings,
     training: Sequence[Trajectory],
     validation: Sequence[Trajectory] | None,
 ) -> LearningData:
@@ -188,8 +194,29 @@ def prepare(
     )
 
 
+class FitsPrepared(BaselineSettings, Protocol[Model]):
+    """Settings of a baseline that learns from whole demonstrations."""
+
+    def fitted(self, data: LearningData, checkpoint: str | Path | None) -> Model:
+        """Return the network with the least validation loss."""
+
+
+def fit_prepared(
+    learner: FitsPrepared[Model],
+    training: Sequence[Trajectory],
+    validation: Sequence[Trajectory] | None = None,
+    *,
+    checkpoint: str | Path | None = None,
+) -> Model:
+    """Return what was learned from `training`: the network with the least validation loss.
+
+    With `checkpoint`, a folder, a training that stopped is resumed.
+    """
+    return learner.fitted(prepare(learner, training, validation), checkpoint)
+
+
 def split(
-    learner: BaselineLearner,
+    learner: BaselineSettings,
     training: Sequence[Trajectory],
     validation: Sequence[Trajectory] | None,
     *,
@@ -205,14 +232,14 @@ def split(
     return training, validation
 
 
-def standardiser_of(learner: BaselineLearner, samples: Array) -> Standardiser:
+def standardiser_of(learner: BaselineSettings, samples: Array) -> Standardiser:
     """Return the units of `samples`, (samples, n), that `learner` asks for."""
     return (
         Standardiser.of(samples) if learner.standardise else Standardiser.identity(samples.shape[1])
     )
 
 
-def settings_of(learner: BaselineLearner) -> dict[str, Any]:
+def settings_of(learner: BaselineSettings) -> dict[str, Any]:
     """Return the settings of `learner` that its result depends on, for JSON."""
     settings = asdict(cast("Any", learner))
     return {name: value for name, value in settings.items() if name != "show_progress"}

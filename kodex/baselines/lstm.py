@@ -5,7 +5,7 @@ code fed the demonstrated states in training (teacher forcing) and the network's
 only in execution. The first is the fair setting, the second the paper's.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,9 +14,10 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 
 from kodex.baselines.learning import (
+    LearningData,
     check_first,
+    fit_prepared,
     masked_mean,
-    prepare,
     restored_network,
     stepped,
     stored_network,
@@ -28,7 +29,7 @@ from kodex.networks.training import TrainingConfig, train
 from kodex.seeding import generator, seed_field
 from kodex.standardiser import Standardiser
 from kodex.storage import Stored
-from kodex.trajectory import Array, StateLayout, Trajectory
+from kodex.trajectory import Array, StateLayout
 
 PAPER_TRAINING = TrainingConfig(epochs=200, batch_size=4, reset_optimiser="batch")
 
@@ -95,15 +96,10 @@ class LstmLearner:
     seed: int = seed_field()
     show_progress: bool = True
 
-    def fit(
-        self,
-        training: Sequence[Trajectory],
-        validation: Sequence[Trajectory] | None = None,
-        *,
-        checkpoint: str | Path | None = None,
-    ) -> LstmDynamics:
+    fit = fit_prepared
+
+    def fitted(self, data: LearningData, checkpoint: str | Path | None) -> LstmDynamics:
         """Return the network with the least validation loss."""
-        data = prepare(self, training, validation)
         size, random = data.layout.size, generator(self.seed, "lstm")
         change = Standardiser.of(data.training.changes()).scale
         constants = {"change": change} if self.standardise else {}

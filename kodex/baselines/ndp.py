@@ -15,11 +15,12 @@ import numpy as np
 
 from kodex.baselines.dmp import Dmp, Motion, trajectories
 from kodex.baselines.learning import (
+    LearningData,
     Sequences,
     check_first,
     check_horizon,
+    fit_prepared,
     masked_mean,
-    prepare,
     restored_network,
     stored_network,
 )
@@ -29,7 +30,7 @@ from kodex.networks.training import TrainingConfig, train
 from kodex.seeding import generator, seed_field
 from kodex.standardiser import Standardiser
 from kodex.storage import Stored
-from kodex.trajectory import Array, StateLayout, Trajectory
+from kodex.trajectory import Array, StateLayout
 
 PAPER_TRAINING = TrainingConfig(epochs=200, batch_size=4, reset_optimiser="epoch")
 PAPER_DMP = Dmp(basis_functions=30)
@@ -121,15 +122,10 @@ class NdpLearner:
     seed: int = seed_field()
     show_progress: bool = True
 
-    def fit(
-        self,
-        training: Sequence[Trajectory],
-        validation: Sequence[Trajectory] | None = None,
-        *,
-        checkpoint: str | Path | None = None,
-    ) -> NdpDynamics:
+    fit = fit_prepared
+
+    def fitted(self, data: LearningData, checkpoint: str | Path | None) -> NdpDynamics:
         """Return the network with the least validation loss."""
-        data = prepare(self, training, validation)
         steps = max(data.training.steps, data.validation.steps)
         dmp = self.dmp
         if self.duration is not None:

@@ -8,7 +8,7 @@ goal. The paper's states have no velocities, so a network predicts how fast an e
 Fabrics move the robot. The object's part of a reference stays what it was in the first state.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, Literal, NamedTuple, Self
@@ -17,9 +17,10 @@ import numpy as np
 
 from kodex.baselines.fabric import DiagonalMetric, Fabric, Metric
 from kodex.baselines.learning import (
+    LearningData,
     check_first,
+    fit_prepared,
     masked_mean,
-    prepare,
     restored_network,
     stepped,
     stored_network,
@@ -31,7 +32,7 @@ from kodex.networks.training import TrainingConfig, train
 from kodex.seeding import generator, seed_field
 from kodex.standardiser import Standardiser
 from kodex.storage import Stored
-from kodex.trajectory import Array, StateLayout, Trajectory
+from kodex.trajectory import Array, StateLayout
 
 # "euler" adds the acceleration; "energy" is `Fabric.step`, whose geometry cannot diverge.
 Integrator = Literal["euler", "energy"]
@@ -133,15 +134,10 @@ class NgfLearner:
     seed: int = seed_field()
     show_progress: bool = True
 
-    def fit(
-        self,
-        training: Sequence[Trajectory],
-        validation: Sequence[Trajectory] | None = None,
-        *,
-        checkpoint: str | Path | None = None,
-    ) -> NgfDynamics:
+    fit = fit_prepared
+
+    def fitted(self, data: LearningData, checkpoint: str | Path | None) -> NgfDynamics:
         """Return the fabric with the least validation loss."""
-        data = prepare(self, training, validation)
         layout = data.layout
         joints = len(layout.robot)
         constants = {"period": np.array([self.period])}

@@ -17,7 +17,7 @@ The object's part of a reference stays what it was in the first state. A horizon
 demonstration holds the last reference.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal, NamedTuple, Self
@@ -26,10 +26,11 @@ import numpy as np
 
 from kodex.baselines.fabric import Fabric
 from kodex.baselines.learning import (
+    LearningData,
     check_first,
     check_horizon,
+    fit_prepared,
     masked_mean,
-    prepare,
     restored_network,
     stored_network,
 )
@@ -47,7 +48,7 @@ from kodex.networks.training import TrainingConfig, train
 from kodex.seeding import generator, seed_field
 from kodex.standardiser import Standardiser
 from kodex.storage import Stored
-from kodex.trajectory import Array, StateLayout, Trajectory
+from kodex.trajectory import Array, StateLayout
 
 PAPER_TRAINING = TrainingConfig(epochs=10_000, batch_size=None, weight_decay=0.1, betas=(0.9, 0.95))
 
@@ -132,15 +133,10 @@ class NgfTimeLearner:
                 f"the width must be a multiple of {2 * HEADS} for {HEADS} heads; found {self.width}"
             )
 
-    def fit(
-        self,
-        training: Sequence[Trajectory],
-        validation: Sequence[Trajectory] | None = None,
-        *,
-        checkpoint: str | Path | None = None,
-    ) -> NgfTimeDynamics:
+    fit = fit_prepared
+
+    def fitted(self, data: LearningData, checkpoint: str | Path | None) -> NgfTimeDynamics:
         """Return the network with the least validation loss."""
-        data = prepare(self, training, validation)
         layout, steps = data.layout, max(data.training.steps, data.validation.steps)
         joints = len(layout.robot)
         kept = {"period": np.array([self.period]), "sign": np.array([float(self.damping_sign)])}

@@ -5,7 +5,7 @@ units. The fair one works in standard units, predicts the *change* of the state,
 what it will have to do: several steps from its own predictions, compared with the demonstration.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, Self
@@ -13,9 +13,10 @@ from typing import ClassVar, Self
 import numpy as np
 
 from kodex.baselines.learning import (
+    LearningData,
     check_first,
+    fit_prepared,
     masked_mean,
-    prepare,
     restored_network,
     stepped,
     stored_network,
@@ -26,7 +27,7 @@ from kodex.networks.training import TrainingConfig, train
 from kodex.seeding import generator, seed_field
 from kodex.standardiser import Standardiser
 from kodex.storage import Stored
-from kodex.trajectory import Array, StateLayout, Trajectory
+from kodex.trajectory import Array, StateLayout
 
 PAPER_TRAINING = TrainingConfig(epochs=200, batch_size=8, reset_optimiser="batch")
 
@@ -78,15 +79,10 @@ class NnLearner:
     seed: int = seed_field()
     show_progress: bool = True
 
-    def fit(
-        self,
-        training: Sequence[Trajectory],
-        validation: Sequence[Trajectory] | None = None,
-        *,
-        checkpoint: str | Path | None = None,
-    ) -> NnDynamics:
+    fit = fit_prepared
+
+    def fitted(self, data: LearningData, checkpoint: str | Path | None) -> NnDynamics:
         """Return the network with the least validation loss."""
-        data = prepare(self, training, validation)
         size, random = data.layout.size, generator(self.seed, "nn")
         change = Standardiser.of(data.training.changes()).scale
         constants = {"change": change} if self.standardise else {}

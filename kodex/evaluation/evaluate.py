@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from kodex.demonstrations import TrajectorySet
 from kodex.errors import InputError
@@ -20,9 +20,6 @@ from kodex.executors import in_order, one_blas_thread, progress_bar
 from kodex.interfaces import Policy
 from kodex.trajectory import Starts, Trajectory
 from kodex.world import World
-
-if TYPE_CHECKING:
-    from kodex.policies.files import AsItIs, Parcel
 
 Keep = Callable[[TrajectorySet], None]
 AHEAD = 64  # blocks of kept episodes that may wait for a late one
@@ -73,11 +70,16 @@ def evaluate(
             f"for {len(starts)} starts"
         )
     record = (*RECORDED, POSITIONS) if filmed else RECORDED
+    recorded = expert if isinstance(expert, Sequence) else None
+    acting = None if isinstance(expert, Sequence) else expert
     if executor is None:
-        batches = _batches(task, policy, starts, expert, record, batch_size, threads)
+        work = _Work(task, policy, acting, record, batch_size, threads)
+        batches = work.batches(starts, recorded)
     else:
+        policy.spec.check_task(task.name, task.layout, task.action_size)
         kept = (keep is not None, keep_expert is not None)
-        pieces = _pieces(task, policy, starts, expert, record, batch_size, threads or 1, kept)
+        work = _Work(task, policy, acting, record, batch_size, threads or 1).packed()
+        pieces = _pieces(work, starts, recorded, kept)
         ahead = AHEAD if any(kept) else sys.maxsize
         blocks = in_order(_evaluated_block, pieces, executor, ahead=ahead)
         batches = (batch for block in blocks for batch in block)
@@ -116,96 +118,91 @@ class _Batch(NamedTuple):
     expert_rollouts: TrajectorySet | None
 
 
-def _batches(
-    task: World,
-    policy: Policy,
-    starts: Starts,
-    expert: Policy | Sequence[Trajectory] | None,
-    record: Collection[str],
-    batch_size: int,
-    threads: int,
-) -> Iterator[_Batch]:
-    from kodex.rollout import roll_out_batches  # late: results are read without a simulator
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """What is done with any starts, here or by a worker."""
 
-    # Batch by batch, side by side: each keeps one simulation for all of its batches.
-    ours = roll_out_batches(
-        task, policy, starts, record=record, batch_size=batch_size, threads=threads
-    )
-    theirs = _expert_batches(task, expert, starts, batch_size, threads)
-    began = time.perf_counter()
-    for rollouts in ours:
-        seconds = time.perf_counter() - began
-        beside = next(theirs, None)
-        yield _Batch(
-            starts=len(rollouts),
-            score=score(rollouts, expert=beside, criteria=task.criteria),
-            expert=None if beside is None else score(beside, criteria=task.criteria),
-            seconds=seconds,
-            rollouts=rollouts,
-            expert_rollouts=beside,
-        )
+    task: World
+    policy: Any  # a policy, or one as it travels
+    expert: Any  # likewise; None: there is none, or it was recorded before
+    record: Collection[str]
+    batch_size: int
+    threads: int
+
+    def packed(self) -> "_Work":
+        """Return it as it travels to another process."""
+        from kodex.policies.files import packed
+
+        expert = None if self.expert is None else packed(self.expert)
+        return replace(self, policy=packed(self.policy), expert=expert)
+
+    def opened(self) -> "_Work":
+        """Return it as it was before it was packed."""
+        expert = None if self.expert is None else self.expert.opened()
+        return replace(self, policy=self.policy.opened(), expert=expert)
+
+    def batches(self, starts: Starts, recorded: Sequence[Trajectory] | None) -> Iterator[_Batch]:
+        """Yield what comes of `starts`, beside the expert's `recorded` rollouts or its own."""
+        # Batch by batch, side by side: each keeps one simulation for all of its batches.
+        ours = self._rolled_out(self.policy, starts, self.record)
+        theirs = self._beside(starts, recorded)
         began = time.perf_counter()
+        for rollouts in ours:
+            seconds = time.perf_counter() - began
+            beside = next(theirs, None)
+            yield _Batch(
+                starts=len(rollouts),
+                score=score(rollouts, expert=beside, criteria=self.task.criteria),
+                expert=None if beside is None else score(beside, criteria=self.task.criteria),
+                seconds=seconds,
+                rollouts=rollouts,
+                expert_rollouts=beside,
+            )
+            began = time.perf_counter()
+
+    def _beside(
+        self, starts: Starts, recorded: Sequence[Trajectory] | None
+    ) -> Iterator[TrajectorySet]:
+        if recorded is None:
+            return iter(()) if self.expert is None else self._rolled_out(self.expert, starts, ())
+        firsts = range(0, len(recorded), self.batch_size)
+        return (TrajectorySet(recorded[at : at + self.batch_size]) for at in firsts)
+
+    def _rolled_out(
+        self, policy: Policy, starts: Starts, record: Collection[str]
+    ) -> Iterator[TrajectorySet]:
+        from kodex.rollout import roll_out_batches  # late: results are read without a simulator
+
+        return roll_out_batches(
+            self.task,
+            policy,
+            starts,
+            record=record,
+            batch_size=self.batch_size,
+            threads=self.threads,
+        )
 
 
 def _pieces(
-    task: World,
-    policy: Policy,
-    starts: Starts,
-    expert: Policy | Sequence[Trajectory] | None,
-    record: Collection[str],
-    batch_size: int,
-    threads: int,
-    kept: tuple[bool, bool],
+    work: _Work, starts: Starts, recorded: Sequence[Trajectory] | None, kept: tuple[bool, bool]
 ) -> Iterator[tuple[Any, ...]]:
     """Yield what a worker is sent for each block of starts."""
-    from kodex.policies.files import packed
-
-    policy.spec.check_task(task.name, task.layout, task.action_size)
-    ours = packed(policy)
-    theirs = None if expert is None or isinstance(expert, Sequence) else packed(expert)
-    for first in range(0, len(starts), batch_size):
-        some = slice(first, first + batch_size)
-        beside = list(expert[some]) if isinstance(expert, Sequence) else theirs
-        yield task, ours, starts[some], beside, tuple(record), batch_size, threads, kept
+    for first in range(0, len(starts), work.batch_size):
+        some = slice(first, first + work.batch_size)
+        yield work, starts[some], None if recorded is None else list(recorded[some]), kept
 
 
 def _evaluated_block(
-    task: World,
-    policy: "Parcel | AsItIs",
-    starts: Starts,
-    expert: "Parcel | AsItIs | list[Trajectory] | None",
-    record: Collection[str],
-    batch_size: int,
-    threads: int,
-    kept: tuple[bool, bool],
+    work: _Work, starts: Starts, recorded: list[Trajectory] | None, kept: tuple[bool, bool]
 ) -> list[_Batch]:
     """Return what came of a block of starts, with the episodes that are to be kept."""
-    beside = expert if expert is None or isinstance(expert, list) else expert.opened()
-    found = _batches(task, policy.opened(), starts, beside, record, batch_size, threads)
     return [
         each._replace(
             rollouts=each.rollouts if kept[0] else None,
             expert_rollouts=each.expert_rollouts if kept[1] else None,
         )
-        for each in found
+        for each in work.opened().batches(starts, recorded)
     ]
-
-
-def _expert_batches(
-    task: World,
-    expert: Policy | Sequence[Trajectory] | None,
-    starts: Starts,
-    batch_size: int,
-    threads: int,
-) -> Iterator[TrajectorySet]:
-    if expert is None:
-        return iter(())
-    if not isinstance(expert, Sequence):
-        from kodex.rollout import roll_out_batches
-
-        return roll_out_batches(task, expert, starts, batch_size=batch_size, threads=threads)
-    firsts = range(0, len(expert), batch_size)
-    return (TrajectorySet(expert[first : first + batch_size]) for first in firsts)
 
 
 def _with_positions_of_the_first(count: int, rollouts: TrajectorySet) -> TrajectorySet:

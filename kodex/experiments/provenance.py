@@ -58,9 +58,13 @@ def settings_of(learner: PolicyLearner, task: str | None) -> dict[str, Any]:
     return {"version": SETTINGS_VERSION, "learner": _data(learner, task)}
 
 
+def _for_task(value: Any, task: str | None) -> Any:
+    """Return a learner whose settings depend on the task, as a baseline's do, as it is for it."""
+    return value.learner_for(task) if isinstance(value, PresetLearner) else value
+
+
 def _data(value: Any, task: str | None) -> Any:
-    if isinstance(value, PresetLearner):  # a baseline's settings depend on the task
-        return _data(value.learner_for(task), task)
+    value = _for_task(value, task)
     if is_dataclass(value) and not isinstance(value, type):
         inside = {each.name: _data(getattr(value, each.name), task) for each in fields(value)}
         return {"type": type(value).__name__} | inside
@@ -93,8 +97,7 @@ def settings_text(learner: PolicyLearner, task: str | None) -> str:
 
 def _looked_up(learner: Any, task: str | None) -> Any:
     """Return `learner` with the settings of a baseline instead of its name."""
-    if isinstance(learner, PresetLearner):
-        return learner.learner_for(task)
+    learner = _for_task(learner, task)
     if not is_dataclass(learner) or isinstance(learner, type):
         return learner
     inside = {each.name: _looked_up(getattr(learner, each.name), task) for each in fields(learner)}
@@ -102,8 +105,7 @@ def _looked_up(learner: Any, task: str | None) -> Any:
 
 
 def _same(stored: Any, value: Any, task: str | None) -> bool:
-    if isinstance(value, PresetLearner):
-        value = value.learner_for(task)
+    value = _for_task(value, task)
     if isinstance(value, tuple | list):
         alike = isinstance(stored, list) and len(stored) == len(value)
         return alike and all(_same(*pair, task) for pair in zip(stored, value, strict=True))

@@ -13,13 +13,13 @@ from kodex.experiments.store import Data
 from kodex.interfaces import PolicyLearner
 from kodex.koopman import KoopmanLearner
 from kodex.lifting import (
-    FourierLearner,
     MonomialsLearner,
     StandardisedLearner,
     lifting_learner,
 )
 from kodex.lookup import look_up
 from kodex.policies import ConditionedLearner, LiftedLearner, TrackingLearner
+from kodex.policies.parts import with_part
 from kodex.policies.recipes import (
     COMPARED,
     WITH_CONTEXT,
@@ -127,11 +127,9 @@ def _training(row: Row, data: Data) -> int:
 
 def _lifted(*, scale: float) -> ConditionedLearner:
     """Return the default recipe with random Fourier features of another scale."""
-    lifting = LiftedLearner().lifting
-    assert isinstance(lifting, StandardisedLearner)
-    assert isinstance(lifting.inner, FourierLearner)
-    inner = replace(lifting, inner=replace(lifting.inner, scale=scale))
-    return ConditionedLearner(LiftedLearner(inner, sharpness=(1.0,)))
+    lifting = with_part(LiftedLearner().lifting, "scale", scale)
+    assert lifting is not None
+    return ConditionedLearner(LiftedLearner(lifting, sharpness=(1.0,)))
 
 
 def _sized(name: str, size: Size) -> PolicyLearner:
@@ -141,11 +139,9 @@ def _sized(name: str, size: Size) -> PolicyLearner:
 
 def _for_epochs(name: str, epochs: int) -> PolicyLearner:
     """Return the baseline in its fair setting, with the training of a shorter budget."""
-    learner = recipe(name).learner
-    assert isinstance(learner, ConditionedLearner)
-    preset = PresetLearner(name, epochs=epochs)
-    inner = preset if name == "bc" else TrackingLearner(preset)
-    return replace(learner, inner=inner)
+    learner = with_part(recipe(name).learner, "epochs", epochs)
+    assert learner is not None
+    return learner
 
 
 LINEAR = StandardisedLearner(MonomialsLearner(1, constant=True), clip=6.0)
@@ -189,13 +185,9 @@ def _fewer(row: Row, count: int) -> Row:
 
     The paper has one controller, learned from everything, for all points of its curves.
     """
-    name, learner = f"{row.name}-{count}", row.learner
-    inner = learner.inner if isinstance(learner, ConditionedLearner) else learner
-    if not isinstance(inner, TrackingLearner):
+    name, fewer = f"{row.name}-{count}", with_part(row.learner, "reference", count)
+    if fewer is None:
         return replace(row, name=name, training=count)
-    fewer: PolicyLearner = replace(inner, reference=count)
-    if isinstance(learner, ConditionedLearner):
-        fewer = replace(learner, inner=fewer)
     return replace(row, name=name, learner=fewer, reference=count)
 
 

@@ -96,13 +96,32 @@ def windows(states: Array, window: int) -> Array:
 CONSTANT = "1"  # the constant's name, as among the monomials
 
 
-class StateFirst(Protocol):
-    """A lifting [x, 1, features]: whoever says its features is a whole lifting by this.
-
-    The state stands first, so it is read back exactly, and one array is made for everything.
-    """
+class BeginsWithState(Protocol):
+    """A lifting whose observables begin with the state, so that it is read back exactly."""
 
     layout: StateLayout
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """A name for each observable."""
+
+    @cached_property
+    def recovery(self) -> Array:
+        """C, (n, p): picks the state, which comes first."""
+        return np.eye(self.layout.size, len(self.names))
+
+    @cached_property
+    def offset(self) -> Array:
+        """Zeros, (n,)."""
+        return np.zeros(self.layout.size)
+
+
+class StateFirst(BeginsWithState, Protocol):
+    """A lifting [x, 1, features]: whoever says its features is a whole lifting by this.
+
+    One array is made for everything.
+    """
+
     constant: bool
     window: ClassVar[int] = 1  # one state at a time; a delay embedding can show it more
 
@@ -117,16 +136,6 @@ class StateFirst(Protocol):
     def names(self) -> tuple[str, ...]:
         """The state's names, the constant's, and the features'."""
         return self.layout.names + (CONSTANT,) * self.constant + self.feature_names
-
-    @cached_property
-    def recovery(self) -> Array:
-        """C, (n, p): picks the state."""
-        return np.eye(self.layout.size, len(self.names))
-
-    @cached_property
-    def offset(self) -> Array:
-        """Zeros, (n,)."""
-        return np.zeros(self.layout.size)
 
     def lift(self, states: Array) -> Array:
         """Return the observables, (..., n) -> (..., p)."""

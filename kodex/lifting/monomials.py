@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from kodex.errors import InputError
 from kodex.lifting.frame import (
+    BeginsWithState,
     expect_at_least,
     expect_states,
     layout_from_config,
@@ -146,7 +147,7 @@ def _runs(steps: Sequence[tuple[int, int, int]]) -> Iterator[Run]:
 
 
 @dataclass(frozen=True, eq=False)
-class Monomials:
+class Monomials(BeginsWithState):
     """Every monomial of degree 1 to `degree`, each once."""
 
     layout: StateLayout
@@ -193,16 +194,6 @@ class Monomials:
     def names(self) -> tuple[str, ...]:
         """Each observable as the product it is."""
         return tuple(product_name(each, self.layout.names) for each in self.products.factors)
-
-    @cached_property
-    def recovery(self) -> Array:
-        """C, (n, p): picks the state, which comes first."""
-        return np.eye(self.layout.size, len(self.names))
-
-    @cached_property
-    def offset(self) -> Array:
-        """Zeros, (n,)."""
-        return np.zeros(self.layout.size)
 
     def lift(self, states: Array) -> Array:
         """Return all monomials, (..., n) -> (..., p)."""

@@ -10,7 +10,13 @@ from numpy.typing import NDArray
 
 from kodex.errors import InputError
 from kodex.interfaces import Lifting, LiftingLearner
-from kodex.lifting.frame import CONSTANT, expect_states, layout_from_config, layout_to_config
+from kodex.lifting.frame import (
+    CONSTANT,
+    BeginsWithState,
+    expect_states,
+    layout_from_config,
+    layout_to_config,
+)
 from kodex.lifting.monomials import Monomials
 from kodex.lifting.paper import PaperPolynomial
 from kodex.storage import Stored
@@ -18,7 +24,7 @@ from kodex.trajectory import Array, StateLayout
 
 
 @dataclass(frozen=True, eq=False)
-class Stacked:
+class Stacked(BeginsWithState):
     """[x, what the first part adds, what the second adds, …].
 
     The constant and products that several parts share are there once too. To standardise a stack,
@@ -48,16 +54,6 @@ class Stacked:
     def names(self) -> tuple[str, ...]:
         """The state's names and the parts'; a feature's name that occurs twice is numbered."""
         return self.layout.names + tuple(name for _, names in self._kept for name in names)
-
-    @cached_property
-    def recovery(self) -> Array:
-        """C, (n, p): picks the state, which comes first."""
-        return np.eye(self.layout.size, len(self.names))
-
-    @cached_property
-    def offset(self) -> Array:
-        """Zeros, (n,)."""
-        return np.zeros(self.layout.size)
 
     def lift(self, states: Array) -> Array:
         """Return the observables, (..., window · n) -> (..., p)."""

@@ -5,21 +5,20 @@ use this one wrapper, the default one and the baselines alike, so that a compari
 is one of equal knowledge.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from kodex.demonstrations import check_training
 from kodex.demonstrations.spreading import executor_of, local_of, selected
 from kodex.errors import InputError
 from kodex.interfaces import LearnedPolicy, PolicyLearner, PolicySpec, Step
+from kodex.model_card import write_policy
 from kodex.policies.context import ContextSpec
-from kodex.policies.files import restored, save
+from kodex.policies.files import restored
 from kodex.storage import Stored
 from kodex.trajectory import Array, Trajectory
 
@@ -57,11 +56,7 @@ class Conditioned:
 
     def step(self, memory: ConditionedMemory, observed: Array) -> Step:
         """Return actions, (episodes, m), for what is `observed`, (episodes, n)."""
-        if np.ndim(observed) < 2 or observed.shape[-1] != self.context.layout.size:
-            raise InputError(
-                f"observed states must be (episodes, {self.context.layout.size}); "
-                f"found {np.shape(observed)}"
-            )
+        self.spec.check_observed(observed)
         inner = self.inner.step(memory.inner, self.context.augment(observed, memory.constants))
         return inner._replace(
             memory=ConditionedMemory(memory.constants, inner.memory),
@@ -80,15 +75,7 @@ class Conditioned:
         beside = [*(f"first({name})" for name in self.context.components), *self.context.names]
         return f"Conditioned({self.inner!r}, on {', '.join(beside)})"
 
-    def save(
-        self,
-        folder: str | Path,
-        *,
-        provenance: Mapping[str, Any] | None = None,
-        replace: bool = False,
-    ) -> Path:
-        """Write it to `folder` as `config.json` and `model.safetensors`."""
-        return save(self, folder, provenance=provenance, replace=replace)
+    save = write_policy
 
     def stored(self) -> Stored:
         """Return what it is made of."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from kodex.errors import InputError
 from kodex.interfaces import LearnedPolicy, Policy, ReferenceDynamics, Storable
-from kodex.model_card import HasCard, write_policy
+from kodex.model_card import write_policy
 from kodex.storage import Stored, bytes_of_model, check_model, model_of_bytes, read_model, restoring
 
 # the type in a file -> what reads it; written out, so that a file cannot name anything else
@@ -41,18 +41,7 @@ DYNAMICS: Mapping[str, str] = {
 }
 
 
-def save(
-    policy: HasCard,
-    folder: str | Path,
-    *,
-    provenance: Mapping[str, Any] | None = None,
-    replace: bool = False,
-) -> Path:
-    """Write `policy` to `folder`, whole or not at all; an existing one only if `replace`.
-
-    A model card, README.md, describes it in words.
-    """
-    return write_policy(policy, folder, provenance=provenance, replace=replace)
+save = write_policy
 
 
 def load(folder: str | Path) -> LearnedPolicy:

@@ -21,11 +21,9 @@ noise of the sensor, and is not fed back; a heavier arm, a weaker servo or more 
 that stays.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +33,7 @@ from kodex.errors import InputError
 from kodex.interfaces import Controller, PolicySpec, Step
 from kodex.koopman import KoopmanDynamics
 from kodex.koopman.correction import Correction
-from kodex.policies.files import save
+from kodex.model_card import write_policy
 from kodex.storage import Stored
 from kodex.trajectory import Array, Control, StateLayout
 
@@ -110,10 +108,6 @@ class KoopmanPolicy:
             control=self.control,
         )
 
-    def delayed(self, steps: int) -> "KoopmanPolicy":
-        """Return the same policy for measurements that arrive `steps` late."""
-        return replace(self, delay=steps)
-
     @cached_property
     def _ahead(self) -> list[tuple[Array, Array, Array]]:
         """D K^i, C K^i and C K^(i+1) for every i up to the delay: what comes i steps after z."""
@@ -132,7 +126,7 @@ class KoopmanPolicy:
 
     def begin(self, first: Array, context: Array | None = None) -> KoopmanMemory:
         """Return the memory of episodes that begin in `first`, (episodes, n)."""
-        self._check(first)
+        self.spec.check_observed(first)
         still = np.zeros((len(first), len(self.layout.robot)))
         return KoopmanMemory(
             lifted=self.dynamics.lifting.lift(first),
@@ -148,7 +142,7 @@ class KoopmanPolicy:
 
     def step(self, memory: KoopmanMemory, observed: Array) -> Step:
         """Return actions, (episodes, m), for what is `observed`; NaN is what was not measured."""
-        self._check(observed)
+        self.spec.check_observed(observed)
         with np.errstate(over="ignore", invalid="ignore"):  # K may grow without bound
             if memory.steps < self.delay:  # what is seen now is not later than the first state
                 return self._acted(memory.lifted, memory, memory.steps)
@@ -230,41 +224,24 @@ class KoopmanPolicy:
         """Return what K alone predicts, open loop, (..., n) -> (..., horizon, n)."""
         return self.dynamics.predict(first, horizon)
 
-    def _check(self, states: Array) -> None:
-        if np.ndim(states) != 2 or states.shape[-1] != self.layout.size:
-            raise InputError(
-                f"observed states must be (episodes, {self.layout.size}); found {np.shape(states)}"
-            )
-
     def __repr__(self) -> str:
         return (
             f"KoopmanPolicy({len(self.dynamics.matrix)} observables, task={self.task}, "
             f"{self.layout.size} states, {len(self.outputs)} actions)"
         )
 
-    def save(
-        self,
-        folder: str | Path,
-        *,
-        provenance: Mapping[str, Any] | None = None,
-        replace: bool = False,
-    ) -> Path:
-        """Write it to `folder` as `config.json` and `model.safetensors`."""
-        return save(self, folder, provenance=provenance, replace=replace)
+    save = write_policy
 
     def stored(self) -> Stored:
         """Return what it is made of."""
         return Stored(
             type="koopman-policy",
             config={
-                "task": self.task,
-                "control": self.control.as_config(),
+                **self.spec.as_config(),
                 "shown": self.shown,
                 "horizon": self.horizon,
                 "delay": self.delay,
                 "unchanging": np.array(self.layout.names)[~self.changing].tolist(),
-                "robot": list(self.layout.robot),  # for whoever reads the file with their eyes
-                "object": list(self.layout.object),
             },
             arrays={"outputs": self.outputs, "begins": self.begins},
             parts={

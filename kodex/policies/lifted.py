@@ -12,13 +12,11 @@ the actions themselves depend on D alone: this is behaviour cloning by random fe
 regression, with an operator beside it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from kodex.demonstrations import Checked, check_demonstrations, check_training
 from kodex.errors import InputError
@@ -26,8 +24,8 @@ from kodex.interfaces import Lifting, LiftingLearner, PolicySpec, ResamplableLea
 from kodex.koopman import KoopmanDynamics, KoopmanLearner, TransitionMoments, sample_of
 from kodex.least_squares import Ridge, one_blas_thread
 from kodex.lifting import FourierLearner, StandardisedLearner
+from kodex.model_card import write_policy
 from kodex.policies.context import ContextSpec
-from kodex.policies.files import save
 from kodex.policies.selection import Selected, Shown
 from kodex.storage import Stored
 from kodex.trajectory import Array, Control, StateLayout, Trajectory
@@ -73,11 +71,7 @@ class LiftedPolicy:
 
     def step(self, memory: None, observed: Array) -> Step:
         """Return the actions D z for what is `observed`, and what K predicts to come next."""
-        if np.ndim(observed) < 2 or observed.shape[-1] != self.layout.size:
-            raise InputError(
-                f"observed states must be (episodes, {self.layout.size}); "
-                f"found {np.shape(observed)}"
-            )
+        self.spec.check_observed(observed)
         lifted = self.dynamics.lifting.lift(observed)
         return Step(lifted @ self.outputs.T, None, self.dynamics.next_of(lifted))
 
@@ -91,26 +85,13 @@ class LiftedPolicy:
             f"{self.layout.size} states, {len(self.outputs)} actions)"
         )
 
-    def save(
-        self,
-        folder: str | Path,
-        *,
-        provenance: Mapping[str, Any] | None = None,
-        replace: bool = False,
-    ) -> Path:
-        """Write it to `folder` as `config.json` and `model.safetensors`."""
-        return save(self, folder, provenance=provenance, replace=replace)
+    save = write_policy
 
     def stored(self) -> Stored:
         """Return what it is made of."""
         return Stored(
             type="lifted",
-            config={
-                "task": self.task,
-                "control": self.control.as_config(),
-                "robot": list(self.layout.robot),  # for whoever reads the file with their eyes
-                "object": list(self.layout.object),
-            },
+            config=self.spec.as_config(),
             arrays={"outputs": self.outputs},
             parts={"dynamics": self.dynamics.stored()},
         )

@@ -12,7 +12,7 @@ outside when its alarm sounds more often than that.
 The monitor knows nothing of the policy that acts, so it can watch any.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
@@ -28,8 +28,9 @@ from kodex.interfaces import LearnedPolicy, LiftingLearner, PolicyLearner, Polic
 from kodex.koopman import KoopmanDynamics, KoopmanLearner, TransitionMoments, sample_states
 from kodex.least_squares import Ridge, one_blas_thread
 from kodex.lifting import FourierLearner, StandardisedLearner
+from kodex.model_card import write_policy
 from kodex.policies.context import ContextSpec
-from kodex.policies.files import restored, save
+from kodex.policies.files import restored
 from kodex.storage import Stored
 from kodex.trajectory import Array, Trajectory
 
@@ -251,15 +252,7 @@ class Monitored:
     def __repr__(self) -> str:
         return f"Monitored({self.inner!r}, {self.monitor!r})"
 
-    def save(
-        self,
-        folder: str | Path,
-        *,
-        provenance: Mapping[str, Any] | None = None,
-        replace: bool = False,
-    ) -> Path:
-        """Write it to `folder` as `config.json` and `model.safetensors`."""
-        return save(self, folder, provenance=provenance, replace=replace)
+    save = write_policy
 
     def stored(self) -> Stored:
         """Return what it is made of."""

@@ -4,7 +4,7 @@ States are standardised, the five nearest vote, and each counts by the inverse o
 learns nothing and generalises to nothing, so it is what every other method must be better than.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +16,7 @@ from scipy.spatial import cKDTree
 from kodex.demonstrations import check_training
 from kodex.errors import InputError
 from kodex.interfaces import PolicySpec, Step
-from kodex.policies.files import save
+from kodex.model_card import write_policy
 from kodex.storage import Stored
 from kodex.trajectory import Array, Control, StateLayout, Trajectory
 
@@ -60,11 +60,7 @@ class NeighboursPolicy:
 
     def step(self, memory: None, observed: Array) -> Step:
         """Return the mean action of the nearest states, (episodes, n) -> (episodes, m)."""
-        if np.ndim(observed) != 2 or observed.shape[1] != self.layout.size:
-            raise InputError(
-                f"observed states must be (episodes, {self.layout.size}); "
-                f"found {np.shape(observed)}"
-            )
+        self.spec.check_observed(observed)
         distances, nearest = self._tree.query(observed / self.scale, k=range(1, self.count + 1))
         weights = 1.0 / np.maximum(distances, NEAREST)
         weights /= weights.sum(axis=1, keepdims=True)
@@ -77,27 +73,13 @@ class NeighboursPolicy:
     def __repr__(self) -> str:
         return f"NeighboursPolicy({self.count} of {len(self.states)} states, task={self.task})"
 
-    def save(
-        self,
-        folder: str | Path,
-        *,
-        provenance: Mapping[str, Any] | None = None,
-        replace: bool = False,
-    ) -> Path:
-        """Write it to `folder` as `config.json` and `model.safetensors`."""
-        return save(self, folder, provenance=provenance, replace=replace)
+    save = write_policy
 
     def stored(self) -> Stored:
         """Return what it is made of."""
         return Stored(
             type="neighbours",
-            config={
-                "task": self.task,
-                "control": self.control.as_config(),
-                "count": self.count,
-                "robot": list(self.layout.robot),
-                "object": list(self.layout.object),
-            },
+            config={**self.spec.as_config(), "count": self.count},
             arrays={"states": self.states, "actions": self.actions, "scale": self.scale},
         )
 

@@ -4,8 +4,9 @@ A policy can hold a K that its actions never use. The tests set K to zero in eve
 the actions, so that what is written here is so.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from kodex.koopman import (
 from kodex.koopman.diagnostics import component_scale
 from kodex.policies.koopman import KoopmanPolicy
 from kodex.policies.lifted import LiftedPolicy
-from kodex.policies.monitor import Monitored
+from kodex.policies.parts import dynamics_of, part_of
 from kodex.policies.tracking import TrackingPolicy
 from kodex.trajectory import Trajectory
 
@@ -55,18 +56,19 @@ def believed_shares(policy: Policy, demonstrations: Sequence[Trajectory]) -> Arr
     the share by which the state is corrected, on average over states, if measurements are as good
     as assumed. It is NaN for what does not change during an episode, and None for other policies.
     """
-    acting, _ = _acting(policy)
-    if not isinstance(acting, KoopmanPolicy):
+    correction, changing = part_of(policy, "correction"), part_of(policy, "changing")
+    dynamics = dynamics_of(policy)
+    if correction is None or dynamics is None:
         return None
-    lifting, layout = acting.dynamics.lifting, acting.layout
+    lifting, layout = dynamics.lifting, dynamics.layout
     scale = DISPLACED * component_scale([each.states for each in demonstrations])
     states = sample_states((each.states for each in demonstrations), limit=SAMPLE)
     predicted, noise = lifting.lift(states), np.ones(len(states))
     shares = np.full(layout.size, np.nan)
-    for index in np.flatnonzero(acting.changing):
+    for index in np.flatnonzero(changing):
         measured = states.copy()
         measured[:, index] += scale[index]
-        change = acting.correction.of_innovation(lifting.lift(measured) - predicted, noise)
+        change = correction.of_innovation(lifting.lift(measured) - predicted, noise)
         shares[index] = np.mean(change @ lifting.recovery[index]) / scale[index]
     return shares
 
@@ -75,52 +77,60 @@ def _acting(policy: Policy) -> tuple[Policy, bool]:
     """Return the policy inside all wrappers, and whether a monitor is one of them."""
     watched = False
     while hasattr(policy, "inner"):
-        watched = watched or isinstance(policy, Monitored)
+        watched = watched or hasattr(policy, "monitor")
         policy = policy.inner
     return policy, watched
 
 
 def _role(policy: Policy) -> OperatorRole:
-    if isinstance(policy, KoopmanPolicy):
-        return _of_koopman(policy)
-    if isinstance(policy, LiftedPolicy):
-        return OperatorRole(
-            acts=False,
-            sentence=(
-                "Nothing for the actions: they are D φ(x) of the measured state, and with K = 0 "
-                "every one of them stays the same. K only predicts what comes next, for whoever "
-                "asks."
-            ),
-        )
-    if isinstance(policy, TrackingPolicy) and isinstance(policy.dynamics, ObserverDynamics):
-        observer = policy.dynamics
-        recovery = observer.dynamics.lifting.recovery
-        loop = closed_loop(observer.dynamics.matrix, observer.gain, recovery)
-        return OperatorRole(
-            acts=True,
-            sentence=(
-                "K generates the reference that the controller tracks, and every measured state "
-                "corrects it."
-            ),
-            facts=(("errors of the prediction", fading(loop)),),
-        )
-    if isinstance(policy, TrackingPolicy) and isinstance(policy.dynamics, KoopmanDynamics):
-        return OperatorRole(acts=True, sentence=_of_reference(policy.dynamics))
+    return ROLES.get(type(policy), _of_none)(policy)
+
+
+def _of_none(policy: Policy) -> OperatorRole:
     return OperatorRole(
         acts=False, sentence="Nothing: this policy has no K, and predicts and acts in another way."
     )
 
 
-def _of_reference(dynamics: KoopmanDynamics) -> str:
+def _of_tracking(policy: TrackingPolicy) -> OperatorRole:
+    return ROLES_OF_REFERENCES.get(type(policy.dynamics), _of_none)(policy.dynamics)
+
+
+def _of_observer(observer: ObserverDynamics) -> OperatorRole:
+    recovery = observer.dynamics.lifting.recovery
+    loop = closed_loop(observer.dynamics.matrix, observer.gain, recovery)
+    return OperatorRole(
+        acts=True,
+        sentence=(
+            "K generates the reference that the controller tracks, and every measured state "
+            "corrects it."
+        ),
+        facts=(("errors of the prediction", fading(loop)),),
+    )
+
+
+def _of_reference(dynamics: KoopmanDynamics) -> OperatorRole:
     made = "K generates the reference that the controller tracks"
     if not dynamics.relift:
-        return (
-            f"{made}: all of it follows from the first state, x(t) = C Kᵗ φ(x(0)), and no "
-            "measurement corrects it."
+        how = (
+            ": all of it follows from the first state, x(t) = C Kᵗ φ(x(0)), and no measurement "
+            "corrects it."
         )
-    if dynamics.feedback == 0.0:
-        return f"{made}, lifting every prediction anew; no measurement corrects it."
-    return f"{made}, pulled {dynamics.feedback:.0%} to the measured state before every step."
+    elif dynamics.feedback == 0.0:
+        how = ", lifting every prediction anew; no measurement corrects it."
+    else:
+        how = f", pulled {dynamics.feedback:.0%} to the measured state before every step."
+    return OperatorRole(acts=True, sentence=made + how)
+
+
+def _of_lifted(policy: LiftedPolicy) -> OperatorRole:
+    return OperatorRole(
+        acts=False,
+        sentence=(
+            "Nothing for the actions: they are D φ(x) of the measured state, and with K = 0 every "
+            "one of them stays the same. K only predicts what comes next, for whoever asks."
+        ),
+    )
 
 
 def _of_koopman(policy: KoopmanPolicy) -> OperatorRole:
@@ -141,6 +151,18 @@ def _of_koopman(policy: KoopmanPolicy) -> OperatorRole:
             ),
         ),
     )
+
+
+# who acts, or makes the reference that is tracked -> what K does for it
+ROLES: Mapping[type, Callable[[Any], OperatorRole]] = {
+    KoopmanPolicy: _of_koopman,
+    LiftedPolicy: _of_lifted,
+    TrackingPolicy: _of_tracking,
+}
+ROLES_OF_REFERENCES: Mapping[type, Callable[[Any], OperatorRole]] = {
+    ObserverDynamics: _of_observer,
+    KoopmanDynamics: _of_reference,
+}
 
 
 def _believed(ratios: Array, observables: int) -> str:

@@ -4,7 +4,7 @@ The reference grows from the first state x(1), open loop if the dynamics are; th
 runs in closed loop on the measured joints, unless it is fed the predicted ones.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -24,7 +24,8 @@ from kodex.interfaces import (
     Step,
 )
 from kodex.koopman import KoopmanLearner
-from kodex.policies.files import restored_dynamics, save
+from kodex.model_card import write_policy
+from kodex.policies.files import restored_dynamics
 from kodex.storage import Stored
 from kodex.trajectory import Array, Control, StateLayout, Trajectory
 
@@ -97,11 +98,7 @@ class TrackingPolicy:
         learned from joints that are one whole step apart, aims at the reference one step from
         *now*: it continues as fast as from the last reference to this one.
         """
-        if np.ndim(observed) < 2 or observed.shape[-1] != self.layout.size:
-            raise InputError(
-                f"observed states must be (episodes, {self.layout.size}); "
-                f"found {np.shape(observed)}"
-            )
+        self.spec.check_observed(observed)
         if memory.phase == 0:
             reference, inner = self.dynamics.step(memory.dynamics, observed)
             memory = TrackingMemory(inner, before=memory.reference, reference=reference)
@@ -118,26 +115,11 @@ class TrackingPolicy:
             f"task={self.task}, {self.layout.size} states, {self.controller.action_size} actions)"
         )
 
-    def save(
-        self,
-        folder: str | Path,
-        *,
-        provenance: Mapping[str, Any] | None = None,
-        replace: bool = False,
-    ) -> Path:
-        """Write it to `folder` as `config.json` and `model.safetensors`."""
-        return save(self, folder, provenance=provenance, replace=replace)
+    save = write_policy
 
     def stored(self) -> Stored:
         """Return what it is made of."""
-        config: Mapping[str, Any] = {
-            "task": self.task,
-            "feed": self.feed,
-            "substeps": self.substeps,
-            "control": self.control.as_config(),
-            "robot": list(self.layout.robot),  # for whoever reads the file with their eyes
-            "object": list(self.layout.object),
-        }
+        config = {**self.spec.as_config(), "feed": self.feed, "substeps": self.substeps}
         parts = {"dynamics": self.dynamics.stored(), "controller": self.controller.stored()}
         return Stored(type="tracking", config=config, parts=parts)
 

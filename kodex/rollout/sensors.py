@@ -6,17 +6,16 @@ first state is known exactly: a robot that stands still can measure it as often 
 """
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kodex.errors import InputError
 from kodex.interfaces import Policy, PolicySpec, Step
-from kodex.policies.conditioned import Conditioned
-from kodex.policies.monitor import Monitored
+from kodex.policies.parts import with_part
 from kodex.seeding import generator
 from kodex.trajectory import Array
 
@@ -63,27 +62,12 @@ class Sensors:
         """Return `policy` behind these sensors, in episodes of `horizon` states.
 
         `spread` is the standard deviation of each observed component, (n,). A policy that can
-        allow for late measurements is given their delay.
+        allow for late measurements has a field `delay`, which is set.
         """
         if self.is_perfect:
             return policy
-        return Sensed(with_delay(policy, self.delay), self, spread, horizon)
-
-
-@runtime_checkable
-class KnowsDelay(Protocol):
-    """A policy that can allow for measurements that arrive late."""
-
-    def delayed(self, steps: int) -> Policy:
-        """Return it for measurements that are `steps` late."""
-
-
-def with_delay(policy: Policy, steps: int) -> Policy:
-    """Return `policy` for measurements that are `steps` late, if it can allow for that."""
-    if isinstance(policy, Conditioned | Monitored):
-        inner: Any = with_delay(policy.inner, steps)
-        return replace(policy, inner=inner)
-    return policy.delayed(steps) if isinstance(policy, KnowsDelay) else policy
+        allowing = with_part(policy, "delay", self.delay)
+        return Sensed(policy if allowing is None else allowing, self, spread, horizon)
 
 
 class SensedMemory(NamedTuple):

@@ -108,11 +108,7 @@ TASK = Task(
     succeeded=succeeded,
     criterion="open by more than 1.35 rad at the end",
     threshold=OPEN_ANGLE,
-    definitions={
-        "paper": success.by_progress(succeeded),
-        "gymnasium": success.achieved_at_the_end(success.from_progress(achieved)),
-        "dapg": success.achieved_often(success.from_progress(achieved), more_than=25),
-    },
+    definitions=success.definitions(succeeded, success.from_progress(achieved), often=25),
     variation_edits={
         "heavy-object": Variation(
             "the latch weighs 12.54 kg instead of 3.54",

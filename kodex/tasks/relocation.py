@@ -111,11 +111,7 @@ TASK = Task(
     succeeded=succeeded,
     criterion="ball within 0.1 m of its target at more than 10 states",
     threshold=NEAR,
-    definitions={
-        "paper": success.by_progress(succeeded),
-        "gymnasium": success.achieved_at_the_end(success.from_progress(achieved)),
-        "dapg": success.achieved_often(success.from_progress(achieved), more_than=25),
-    },
+    definitions=success.definitions(succeeded, success.from_progress(achieved), often=25),
     variation_edits={
         "heavy-object": Variation(
             "the ball weighs 1.88 kg instead of 0.18",

@@ -183,9 +183,7 @@ TASK = Task(
     criterion="pen and goal aligned above 0.9 at more than 10 states",
     threshold=ALIGNED,
     definitions={
-        "paper": success.by_progress(succeeded),
-        "gymnasium": success.achieved_at_the_end(achieved),
-        "dapg": success.achieved_often(achieved, more_than=20),
+        **success.definitions(succeeded, achieved, often=20),
         "authors": succeeded_in_the_hand,
     },
     # The paper's "pen 1.5" is a density in g/cm³, so the pen's inertia changes with its mass.

@@ -19,6 +19,17 @@ SuccessCriterion = Callable[[Trajectory], bool]
 StateCriterion = Callable[[Trajectory], NDArray[np.bool_]]  # one value per state, (T,)
 
 
+def definitions(
+    succeeded: Callable[[Array], NDArray[np.bool_]], achieved: StateCriterion, *, often: int
+) -> dict[str, SuccessCriterion]:
+    """Return the three definitions, for a goal `achieved` at a state; `often` is DAPG's."""
+    return {
+        "paper": by_progress(succeeded),
+        "gymnasium": achieved_at_the_end(achieved),
+        "dapg": achieved_often(achieved, more_than=often),
+    }
+
+
 def progress_of(trajectory: Trajectory) -> Array:
     """Return the recorded progress, (T,)."""
     if trajectory.progress is None:

@@ -137,11 +137,7 @@ TASK = Task(
     succeeded=succeeded,
     criterion="nail within 0.01 m of its goal at the end",
     threshold=NAILED_DISTANCE,
-    definitions={
-        "paper": success.by_progress(succeeded),
-        "gymnasium": success.achieved_at_the_end(success.from_progress(achieved)),
-        "dapg": success.achieved_often(success.from_progress(achieved), more_than=25),
-    },
+    definitions=success.definitions(succeeded, success.from_progress(achieved), often=25),
     variation_edits={
         "heavy-object": Variation(
             "the hammer weighs 0.85 kg instead of 0.25",

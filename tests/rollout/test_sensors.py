@@ -1,6 +1,6 @@
 """Slow, late, noisy and blind sensors: what a policy is shown of what there is."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
@@ -48,10 +48,7 @@ class Witness:
 class Punctual(Witness):
     """A policy that wants to know how late measurements are."""
 
-    late: int = 0
-
-    def delayed(self, steps):
-        return replace(self, late=steps)
+    delay: int = 0
 
 
 def shown(sensors, episodes=None, accepts_missing=True):
@@ -127,8 +124,8 @@ def test_an_object_is_lost_in_one_go_for_its_share_of_the_episode():
 
 
 def test_who_can_allow_for_late_measurements_is_told_how_late_they_are():
-    assert Sensors(delay=4).between(Punctual(), SPREAD, HORIZON).policy.late == 4
-    assert Sensors(every=2).between(Punctual(), SPREAD, HORIZON).policy.late == 0
+    assert Sensors(delay=4).between(Punctual(), SPREAD, HORIZON).policy.delay == 4
+    assert Sensors(every=2).between(Punctual(), SPREAD, HORIZON).policy.delay == 0
 
 
 def test_sensors_have_a_name_and_impossible_ones_are_refused():
