@@ -12,7 +12,7 @@ same demonstrations (`kodex.controllers.ridge`).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,16 +30,13 @@ from kodex.koopman.correction import (
     noise_covariance,
 )
 from kodex.least_squares import NormalEquations, Ridge, left_out_errors, one_blas_thread
-from kodex.lifting import StandardisedLearner
 from kodex.policies.koopman import KoopmanPolicy
-from kodex.policies.lifted import FEATURES, LiftedLearner
+from kodex.policies.lifted import LiftedLearner
 from kodex.trajectory import Array, Trajectory
 
 SCORED = 8  # episodes of a fold are enough to rank ridges that are a factor of 100 apart
 BOUNDLESS = 1e30
 MARGIN = 0.02  # of the range of first states, beyond which an episode begins outside of it
-# All of the operator's settings were chosen with features along the steepest directions.
-STEEPEST = LiftedLearner(StandardisedLearner(replace(FEATURES, spread=False), clip=6.0))
 LEFT_OUT = 60  # episodes are enough for a leave-one-out error, and for a covariance
 
 
@@ -54,7 +51,7 @@ class Episode(NamedTuple):
 class KoopmanPolicyLearner:
     """Settings of a `KoopmanPolicy`; they are the same for every task."""
 
-    features: LiftedLearner = field(default_factory=lambda: STEEPEST)  # whose lifting is taken
+    features: LiftedLearner = field(default_factory=LiftedLearner)  # whose lifting is taken
     ridges: tuple[float, ...] = (1e-4, 1e-3)  # of D
     operator_ridges: tuple[float, ...] = (1e-6, 1e-4)  # of K, towards the identity
     noise: float = 0.1  # of measurements that are still believed, in standard deviations
