@@ -6,16 +6,68 @@ is here is only how to reach it, and what to ask of its workers before they are 
 
 import platform
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from importlib import import_module
+from operator import add
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
+from kodex import __version__
 from kodex.errors import EXTRAS, InputError, explaining
+from kodex.executors import TreeSum, as_here
 
 SECONDS = 10.0  # to wait for a scheduler
+
+Result = TypeVar("Result")
+
+
+class ClusterExecutor(Executor):
+    """The executor of a Dask client, `ClusterExecutor(client)`, whose workers add their own sums.
+
+    `client.get_executor()` would do as well, but then every sum travels to this process.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        # A task is not a pure function of its arguments to Dask, or it would hash all of them.
+        self._executor: Executor = client.get_executor(pure=False)
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
+        """Let a worker call `function`."""
+        return self._executor.submit(function, *arguments, **named)
+
+    def tree_sum(
+        self, function: Callable[..., Result], arguments: Iterable[tuple[Any, ...]]
+    ) -> Result | None:
+        """Return the sum of `function` over `arguments`, which the workers add among themselves.
+
+        Every term is a task of its own and so is every addition. Dask computes again what a lost
+        worker had, and a task has one result whoever computes it: nothing is counted twice.
+        """
+        tree = TreeSum[_There]()
+        for index, each in enumerate(arguments):
+            tree.add(index, _There(self._client, self._submitted(function, *each)))
+        total = tree.total()
+        return None if total is None else total.future.result()
+
+    def _submitted(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        return self._client.submit(as_here, __version__, function, *arguments, pure=False)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Give out no more work."""
+        self._executor.shutdown(wait=wait)
+
+
+class _There(NamedTuple):
+    """A term that is, or will be, with some worker."""
+
+    client: Any
+    future: Any
+
+    def __add__(self, other: Any) -> "_There":
+        return _There(self.client, self.client.submit(add, self.future, other.future, pure=False))
 
 
 @contextmanager
@@ -44,8 +96,7 @@ def executor_at(address: str | None, *, needs: Sequence[str] = ()) -> Iterator[E
         ) from None
     with client:
         check_workers(client.run(_worker_report(needs)), address)
-        # A task is not a pure function of its arguments to Dask, or it would hash all of them.
-        yield client.get_executor(pure=False)
+        yield ClusterExecutor(client)
 
 
 def check_workers(reports: Mapping[str, Mapping[str, Any]], address: str) -> None:

@@ -18,7 +18,7 @@ from concurrent.futures import (
     wait,
 )
 from contextlib import contextmanager, suppress
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from kodex import __version__
 from kodex.errors import InputError
@@ -66,17 +66,14 @@ def finished(
                 index, each = next(waiting, (-1, ()))
                 if index < 0:
                     break
-                running[executor.submit(_as_here, __version__, function, *each)] = index
+                running[executor.submit(as_here, __version__, function, *each)] = index
             if not running:
                 return
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 index = running.pop(future)
                 yield index, future.result()
     except Exception as error:
-        explained = _explained(error)
-        if explained is None:
-            raise
-        raise InputError(explained) from None
+        raise explained(error) from None
     finally:
         for future in running:
             with suppress(Exception):
@@ -84,7 +81,7 @@ def finished(
 
 
 @one_blas_thread()
-def _as_here(version: str, function: Callable[..., Result], *arguments: Any) -> Result:
+def as_here(version: str, function: Callable[..., Result], *arguments: Any) -> Result:
     """Call `function` as this process would: by the same kodex, and with one thread of BLAS.
 
     Two threads round differently from one, and wait for each other.
@@ -148,8 +145,38 @@ class TreeSum(Generic[Result]):
         return total
 
 
+@runtime_checkable
+class Adding(Protocol):
+    """An executor whose workers add each other's results, so that only the sum comes back."""
+
+    def tree_sum(
+        self, function: Callable[..., Result], arguments: Iterable[tuple[Any, ...]]
+    ) -> Result | None:
+        """Return the sum of `function` over `arguments` in the shape of `TreeSum`; None of none."""
+
+
+def tree_sum(
+    function: Callable[..., Result], arguments: Iterable[tuple[Any, ...]], executor: Executor
+) -> Result | None:
+    """Return the sum of `function` over `arguments`, added by workers if they can; None of none."""
+    if isinstance(executor, Adding):
+        try:
+            return executor.tree_sum(function, arguments)
+        except Exception as error:
+            raise explained(error) from None
+    tree = TreeSum[Result]()
+    for index, term in finished(function, arguments, executor):
+        tree.add(index, term)
+    return tree.total()
+
+
+def explained(error: Exception) -> Exception:
+    """Return one sentence about workers that are gone, or `error` if it is about anything else."""
+    sentence = _explained(error)
+    return error if sentence is None else InputError(sentence)
+
+
 def _explained(error: Exception) -> str | None:
-    """Return a sentence about workers that are gone; None: it is about something else."""
     if isinstance(error, ModuleNotFoundError) and error.name == "kodex":
         return "a worker has no kodex: install it where it runs, in the version of this process"
     if isinstance(error, pickle.PicklingError) or (

@@ -30,7 +30,6 @@ class Checked(NamedTuple):
     task: str | None  # None: none of them names one
     episodes: int
     control: Control = Control()  # as the first of them that says so
-    states: tuple[int, ...] = ()  # of each part, if several workers have a part each
 
 
 def check_demonstrations(
@@ -82,7 +81,7 @@ def _joined(parts: Sequence[Checked], called: str) -> Checked:
             raise InputError(_of_two_tasks(name, part.task, task))
         count += part.episodes
         known = known._replace(task=task, control=control, episodes=count)
-    return known._replace(states=tuple(number for part in parts for number in part.states))
+    return known
 
 
 def _of_two_tasks(name: str, found: str | None, task: str | None) -> str:
@@ -96,9 +95,9 @@ def _checked(actions: bool, beside: Checked | None, called: str, part: Part) -> 
     """Return what the demonstrations of `part` have in common with each other and `beside`."""
     layout, size, task = beside[:3] if beside is not None else (None, None, None)
     control = Control() if beside is None else beside.control
-    count = states = 0
+    count = 0
     for number, each in enumerate(part.demonstrations, part.first):
-        count, states = count + 1, states + len(each)
+        count += 1
         name = f"{called} {number}"
         layout = each.layout if layout is None else layout
         if each.layout != layout:
@@ -120,7 +119,7 @@ def _checked(actions: bool, beside: Checked | None, called: str, part: Part) -> 
         control = _agreed(name, control, each.control)
         if actions:
             size = _check_actions(name, each, size)
-    return Checked(layout or NO_LAYOUT, size if actions else None, task, count, control, (states,))
+    return Checked(layout or NO_LAYOUT, size if actions else None, task, count, control)
 
 
 def check_training(

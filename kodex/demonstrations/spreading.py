@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Any, NamedTuple, Protocol, TypeVar, overload, runtime_checkable
 
 from kodex.errors import InputError
-from kodex.executors import TreeSum, finished, in_order
+from kodex.executors import TreeSum, in_order, tree_sum
 from kodex.trajectory import Trajectory
 
 # Episodes whose sum is one term. Those that fit into one block are summed as if there were none.
@@ -121,11 +121,8 @@ def summed(function: Callable[[Part], Result], demonstrations: Iterable[Trajecto
     executor = executor_of(demonstrations)
     if executor is None:
         return _sum_of_blocks(function, Part(0, 0, demonstrations))
-    tree = TreeSum[Result]()
     pieces = [(function, part) for part in _parts(demonstrations)]
-    for index, term in finished(_sum_of_blocks, pieces, executor):
-        tree.add(index, term)
-    total = tree.total()
+    total = tree_sum(_sum_of_blocks, pieces, executor)
     return function(Part(0, 0, ())) if total is None else total
 
 

@@ -22,14 +22,16 @@ from operator import add
 import numpy as np
 from numpy.typing import NDArray
 
+from kodex.demonstrations.spreading import local_of, selected
 from kodex.errors import InputError
 from kodex.interfaces import Array, Lifting
-from kodex.koopman.diagnostics import component_scale, error_of, reference_error
+from kodex.koopman.diagnostics import mean_error, reference_error, scale_of
 from kodex.koopman.dynamics import KoopmanDynamics
 from kodex.koopman.moments import TransitionMoments
 from kodex.least_squares import NormalEquations, Pinv, Rank, Ridge, Solver, left_out_errors
 from kodex.lifting.frame import windows
 from kodex.seeding import generator, seed_field
+from kodex.trajectory import Trajectory
 
 DEFAULT_CANDIDATES: tuple[Solver, ...] = (
     Pinv(),
@@ -87,27 +89,27 @@ class Validation:
 def cross_validate(
     settings: CrossValidated,
     lifting: Lifting,
-    trajectories: Sequence[Array],
+    demonstrations: Sequence[Trajectory],
     dynamics_of: Callable[[Array], KoopmanDynamics],
 ) -> Validation:
-    """Return how the candidates predict `trajectories`, each (T, n).
+    """Return how the candidates predict `demonstrations`, which may be spread or in files.
 
     `dynamics_of` makes the dynamics of a solved K, so that a candidate is evaluated as it would
     be used: clipped, or lifting anew at every step.
     """
-    folds = assign_folds(len(trajectories), settings.folds, settings.seed)
+    folds = assign_folds(len(demonstrations), settings.folds, settings.seed)
     groups = [
-        [trajectories[index] for index in np.flatnonzero(folds == fold).tolist()]
+        selected(demonstrations, np.flatnonzero(folds == fold).tolist())
         for fold in range(settings.folds)
     ]
-    parts = [TransitionMoments.of(lifting, group) for group in groups]
-    scale = component_scale(trajectories)
+    parts = [TransitionMoments.with_actions(lifting, group, None) for group in groups]
+    scale = scale_of(demonstrations)
     scores = np.empty((len(settings.candidates), settings.folds))
     for fold, held_out in enumerate(groups):
         rest = reduce(add, (part for other, part in enumerate(parts) if other != fold))
         for row, candidate in enumerate(settings.candidates):
             dynamics = dynamics_of(candidate.solve(rest.equations))
-            scores[row, fold] = error_of(dynamics, held_out, scale, settings.horizon)
+            scores[row, fold] = mean_error(dynamics, held_out, scale, settings.horizon)
     return Validation(settings.candidates, scores, reduce(add, parts))
 
 
@@ -144,20 +146,21 @@ class LeaveOneOut:
 def leave_one_out(
     settings: LeaveOneOut,
     lifting: Lifting,
-    trajectories: Sequence[Array],
+    demonstrations: Sequence[Trajectory],
     dynamics_of: Callable[[Array], KoopmanDynamics],
 ) -> Validation:
-    """Return how the candidates predict each of `trajectories`, (T, n), when it is left out.
+    """Return how the candidates predict each of `demonstrations` when it is left out.
 
+    They may be spread or in files; those that are left out are read by this process.
     `dynamics_of` makes the dynamics of a solved K, as a candidate would be used.
     """
-    count = len(trajectories)
+    count = len(demonstrations)
     if count < 2:
         raise InputError(f"leaving one demonstration out needs 2 or more; found {count}")
-    moments = TransitionMoments.of(lifting, trajectories)
-    scale = component_scale(trajectories)
+    moments = TransitionMoments.with_actions(lifting, demonstrations, None)
+    scale = scale_of(demonstrations)
     stride = 1 if settings.episodes is None else -(-count // settings.episodes)
-    chosen = trajectories[::stride]
+    chosen = [each.states for each in local_of(demonstrations)[::stride]]
     scores = np.empty((len(settings.candidates), len(chosen)))
     fitted = [
         candidate.solve(moments.equations) if isinstance(candidate, Ridge) else None

@@ -1,10 +1,13 @@
 """Is a learned operator to be trusted: prediction errors by horizon, and what to worry about."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from kodex.demonstrations.spreading import Part, summed
 from kodex.errors import InputError
 from kodex.interfaces import Array, ReferenceDynamics
 from kodex.koopman.analysis import Spectrum, spectrum
@@ -26,9 +29,46 @@ def component_scale(trajectories: Sequence[Array]) -> Array:
     """Return the standard deviation of each component, (n,); 1 for what never changes."""
     if not trajectories:
         raise InputError("there is no trajectory to compare with; give at least one")
-    count = sum(len(states) for states in trajectories)
-    mean = sum(states.sum(axis=0) for states in trajectories) / count
-    square = sum(((states - mean) ** 2).sum(axis=0) for states in trajectories) / count
+    mean = _Sum.of(trajectories).mean
+    return _scale(mean, _Sum.of((states - mean) ** 2 for states in trajectories).mean)
+
+
+def scale_of(demonstrations: Iterable[Trajectory]) -> Array:
+    """Return the `component_scale` of demonstrations, which may be spread or in files."""
+    mean = summed(_states, demonstrations).mean
+    return _scale(mean, summed(partial(_squares, mean), demonstrations).mean)
+
+
+class _Sum(NamedTuple):
+    """A sum of rows and how many they are."""
+
+    total: Array | float  # (n,)
+    rows: int
+
+    @classmethod
+    def of(cls, rows: Iterable[Array]) -> "_Sum":
+        total, count = 0.0, 0
+        for each in rows:
+            total, count = total + each.sum(axis=0), count + len(each)
+        return cls(total, count)
+
+    def __add__(self, other: Any) -> "_Sum":
+        return _Sum(self.total + other.total, self.rows + other.rows)
+
+    @property
+    def mean(self) -> Array:
+        return np.asarray(self.total / self.rows)
+
+
+def _states(part: Part) -> _Sum:
+    return _Sum.of(each.states for each in part.demonstrations)
+
+
+def _squares(mean: Array, part: Part) -> _Sum:
+    return _Sum.of((each.states - mean) ** 2 for each in part.demonstrations)
+
+
+def _scale(mean: Array, square: Array) -> Array:
     scale = np.sqrt(square)
     # A constant summed up has a rounding error for a deviation; that is no unit to measure in.
     return np.where(scale > 1e-12 * np.maximum(np.abs(mean), 1.0), scale, 1.0)
@@ -45,6 +85,30 @@ def error_of(
     `scale`, (n,), is the unit of each component. References that leave the finite numbers count
     as infinitely wrong.
     """
+    return float(np.mean(_errors(dynamics, trajectories, scale, horizon)))
+
+
+def mean_error(
+    dynamics: ReferenceDynamics,
+    demonstrations: Iterable[Trajectory],
+    scale: Array,
+    horizon: int | None = None,
+) -> float:
+    """Return the `error_of` demonstrations, which may be spread or in files."""
+    return float(
+        np.mean(summed(partial(_errors_of_block, dynamics, scale, horizon), demonstrations))
+    )
+
+
+def _errors_of_block(
+    dynamics: ReferenceDynamics, scale: Array, horizon: int | None, part: Part
+) -> tuple[float, ...]:
+    return _errors(dynamics, [each.states for each in part.demonstrations], scale, horizon)
+
+
+def _errors(
+    dynamics: ReferenceDynamics, trajectories: Sequence[Array], scale: Array, horizon: int | None
+) -> tuple[float, ...]:
     longest = max(len(states) for states in trajectories)
     length = min(longest, horizon or longest)
     references = dynamics.predict(np.stack([states[0] for states in trajectories]), length)
@@ -52,7 +116,7 @@ def error_of(
     for reference, states in zip(references, trajectories, strict=True):
         compared = states[:length]
         errors.append(reference_error(reference[: len(compared)], compared, scale))
-    return float(np.mean(errors))
+    return tuple(errors)
 
 
 def reference_error(reference: Array, states: Array, scale: Array) -> float:

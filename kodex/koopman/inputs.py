@@ -146,7 +146,7 @@ class ControlledKoopmanLearner:
     def fit(self, training: Iterable[Trajectory]) -> ControlledKoopman:
         """Return the dynamics learned from `training`, which must have actions."""
         data = check_demonstrations(training, actions=True)
-        lifting = self.lifting.fit(data.layout, sample_of(training, data.states))
+        lifting = self.lifting.fit(data.layout, sample_of(training, data.episodes))
         return self.fit_moments(lifting, input_moments(lifting, training))
 
     def fit_moments(self, lifting: Lifting, moments: Moments) -> ControlledKoopman:

@@ -47,14 +47,14 @@ class KoopmanLearner:
     ) -> KoopmanDynamics:
         """Return the dynamics learned from `training`, whose episodes may differ in length.
 
-        Episodes that can be iterated over several times need not fit in memory, unless the solver
-        is chosen by held-out ones. Nothing is left to select by `validation`, or to resume.
+        Episodes that can be iterated over several times need not fit in memory; those that a solver
+        is selected by must have a length too. Nothing is selected by `validation`, or resumed.
         """
         data = check_training(training, validation, actions=False)
-        lifting = self.lifting.fit(data.layout, sample_of(training, data.states))
+        lifting = self.lifting.fit(data.layout, sample_of(training, data.episodes))
         if isinstance(self.solver, CrossValidated | LeaveOneOut):
-            states = [each.states for each in training]
-            found = self._validated(self.solver, lifting, states)
+            shown = training if isinstance(training, Sequence) else list(training)
+            found = self._validated(self.solver, lifting, shown)
             return self._solved(lifting, found.moments, found.best, found.by_name)
         return self.fit_moments(lifting, TransitionMoments.with_actions(lifting, training, None))
 
@@ -67,14 +67,17 @@ class KoopmanLearner:
         return self._solved(lifting, moments, self.solver, {})
 
     def _validated(
-        self, solver: CrossValidated | LeaveOneOut, lifting: Lifting, states: Sequence[Array]
+        self,
+        solver: CrossValidated | LeaveOneOut,
+        lifting: Lifting,
+        demonstrations: Sequence[Trajectory],
     ) -> Validation:
         def dynamics_of(matrix: Array) -> KoopmanDynamics:
             return self._dynamics(lifting, matrix)
 
         if isinstance(solver, LeaveOneOut):
-            return leave_one_out(solver, lifting, states, dynamics_of)
-        return cross_validate(solver, lifting, states, dynamics_of)
+            return leave_one_out(solver, lifting, demonstrations, dynamics_of)
+        return cross_validate(solver, lifting, demonstrations, dynamics_of)
 
     def _dynamics(self, lifting: Lifting, matrix: Array) -> KoopmanDynamics:
         if self.max_radius is not None:

@@ -11,14 +11,14 @@ What is kept is the sum over n before the division by N, so that sets of demonst
 joined later.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from kodex.demonstrations.spreading import Part, executor_of, gathered, summed
+from kodex.demonstrations.spreading import Part, every, local_of, summed
 from kodex.errors import InputError
 from kodex.interfaces import Array, Lifting
 from kodex.least_squares import Moments, NormalEquations
@@ -31,6 +31,7 @@ CHUNK_VALUES = 2**22
 
 # More states than this do not change what a lifting learns about the range of the data.
 SAMPLE = 100_000
+SAMPLED = 1000  # nor do more demonstrations than twice this
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,30 +216,14 @@ def sample_states(trajectories: Iterable[Array], limit: int = SAMPLE) -> Array:
     return np.concatenate(kept)
 
 
-def sample_of(
-    demonstrations: Iterable[Trajectory], counts: Sequence[int], limit: int = SAMPLE
-) -> Array:
-    """Return what `sample_states` does, of demonstrations that may be spread, (samples, n).
+def sample_of(demonstrations: Iterable[Trajectory], count: int, limit: int = SAMPLE) -> Array:
+    """Return what `sample_states` does of `count` demonstrations, (samples, n).
 
-    `counts` is how many states each part has, as `check_demonstrations` found it.
+    Of more than a thousand some are looked at, evenly spread, and by this process whoever else has
+    them: so every way of sharing the work has the same sample.
     """
-    if executor_of(demonstrations) is None:
-        return sample_states((each.states for each in demonstrations), limit)
-    stride = 1
-    while -(-sum(counts) // stride) > limit:
-        stride *= 2
-    before = np.cumsum([0, *counts]).tolist()
-    kept = gathered(partial(_every_state, stride, before), demonstrations)
-    return np.concatenate(kept)
-
-
-def _every_state(stride: int, before: Sequence[int], part: Part) -> Array:
-    """Return the states whose number in all demonstrations is a multiple of `stride`."""
-    kept, seen = [], before[part.number]
-    for each in part.demonstrations:
-        kept.append(each.states[-seen % stride :: stride])
-        seen += len(each)
-    return np.concatenate(kept)
+    some = every(local_of(demonstrations), max(1, count // SAMPLED))
+    return sample_states((each.states for each in some), limit)
 
 
 Taken = TypeVar("Taken", bound=TransitionMoments)

@@ -111,7 +111,7 @@ class KoopmanPolicyLearner:
             ],
             axis=0,
         )
-        states = sample_of(training, data.states)
+        states = sample_of(training, data.episodes)
         changing = np.max(gathered(_longest_ways, training), axis=0) > 0.0
         noise = self.noise * np.std(states, axis=0) * changing
         return KoopmanPolicy(

@@ -30,8 +30,9 @@ from kodex.policies.selection import Selected, Shown
 from kodex.storage import Stored
 from kodex.trajectory import Array, Control, StateLayout, Trajectory
 
-# Features and ridge are selected with every demonstration, or with every third of many.
-ENOUGH, THINNED = 60, 3
+# Features and ridge are selected with every demonstration, with every third of many, and of very
+# many with a thousand or two: ridges that are a factor of ten apart are told apart by fewer.
+ENOUGH, THINNED, PLENTY = 60, 3, 1000
 MATTERS = 0.005  # of the actions' variance; explaining less is no reason for sharpness
 FEATURES = FourierLearner(count=500, scale=0.5, spread=True)
 
@@ -168,9 +169,10 @@ class LiftedLearner:
 
     def _selected(self, data: Checked, training: Iterable[Trajectory]) -> Selected:
         """Return features no sharper than they must be, and their ridge."""
-        shown = Shown(training, step=min(THINNED, max(1, data.episodes // ENOUGH)))
+        step = max(min(THINNED, data.episodes // ENOUGH), data.episodes // PLENTY, 1)
+        shown = Shown(training, step)
         ridges = [Ridge(strength) for strength in self.ridges]
-        sample = sample_of(training, data.states)
+        sample = sample_of(training, data.episodes)
         lifting = self.lifting.fit(data.layout, sample)
         if not self.resample or not isinstance(self.lifting, ResamplableLearner):
             return shown.selected(lifting, ridges)

@@ -58,10 +58,11 @@ def test_the_rank_of_a_system_in_few_dimensions_is_found():
 
 def test_a_score_is_that_of_fitting_the_other_folds_and_predicting_this_one():
     lifting = identity()
-    trajectories = [each.states for each in linear_demonstrations(ROTATION, 7, 9, noise=0.1)]
+    demonstrations = linear_demonstrations(ROTATION, 7, 9, noise=0.1)
+    trajectories = [each.states for each in demonstrations]
     settings = CrossValidated((Pinv(), Ridge(0.1)), folds=3, seed=5)
     validation = cross_validate(
-        settings, lifting, trajectories, lambda matrix: KoopmanDynamics(lifting, matrix)
+        settings, lifting, demonstrations, lambda matrix: KoopmanDynamics(lifting, matrix)
     )
     scale = np.concatenate(trajectories).std(axis=0)
     folds = assign_folds(7, 3, 5)

@@ -29,6 +29,7 @@ from kodex.koopman import (
 from kodex.koopman.diagnostics import component_scale
 from kodex.lifting import DelayLearner, FourierLearner, MonomialsLearner
 from kodex.lifting.frame import windows
+from kodex.trajectory import Trajectory
 
 # Episodes of other lengths each, so that weights differ.
 TRAJECTORIES = [
@@ -36,6 +37,7 @@ TRAJECTORIES = [
     for number, each in enumerate(linear_demonstrations(0.98 * ROTATION, 7, 20, noise=0.05))
 ]
 LAYOUT = identity().layout
+DEMONSTRATIONS = [Trajectory(LAYOUT, states) for states in TRAJECTORIES]
 
 
 def fitted_without(lifting, left_out, ridge):
@@ -76,7 +78,7 @@ def test_scores_are_those_of_fits_without_each_episode(horizon):
         return KoopmanDynamics(lifting, matrix)
 
     found = leave_one_out(
-        LeaveOneOut(candidates, horizon, episodes=None), lifting, TRAJECTORIES, dynamics_of
+        LeaveOneOut(candidates, horizon, episodes=None), lifting, DEMONSTRATIONS, dynamics_of
     )
     scale = component_scale(TRAJECTORIES)
     for column, states in enumerate(TRAJECTORIES):
@@ -137,7 +139,7 @@ def test_a_part_of_many_episodes_is_left_out():
     found = leave_one_out(
         LeaveOneOut((Ridge(1e-3),), episodes=3),
         identity(),
-        TRAJECTORIES,
+        DEMONSTRATIONS,
         lambda matrix: KoopmanDynamics(identity(), matrix),
     )
     assert found.scores.shape == (1, 3)

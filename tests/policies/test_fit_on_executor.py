@@ -13,9 +13,18 @@ from toy_skill import demonstration, demonstrations
 
 import kodex
 from kodex.controllers import RidgeControllerLearner
-from kodex.demonstrations import TrajectorySet, check_demonstrations, spreading, write
+from kodex.demonstrations import TrajectorySet, spreading, write
 from kodex.errors import InputError
-from kodex.koopman import KoopmanLearner, ObserverLearner, Rank, Ridge, sample_of, sample_states
+from kodex.koopman import (
+    CrossValidated,
+    KoopmanLearner,
+    LeaveOneOut,
+    ObserverLearner,
+    Rank,
+    Ridge,
+    sample_of,
+    sample_states,
+)
 from kodex.lifting import (
     DelayLearner,
     FourierLearner,
@@ -42,6 +51,8 @@ LEARNERS = {
     "ridge controller": RidgeControllerLearner(),
     "observer": TrackingLearner(ObserverLearner(KoopmanLearner(FOURIER, Ridge(1e-4)))),
     "koopman": ConditionedLearner(KoopmanPolicyLearner(LiftedLearner(FOURIER))),
+    "cross-validated": KoopmanLearner(FOURIER, CrossValidated((Ridge(1e-2), Ridge(1e-4)))),
+    "leave one out": KoopmanLearner(FOURIER, LeaveOneOut((Ridge(1e-2), Ridge(1e-4)))),
     "pinv": KoopmanLearner(MonomialsLearner(1, constant=True)),
     "delays": KoopmanLearner(DelayLearner(window=2), Ridge(1e-6)),
 }
@@ -121,16 +132,17 @@ def test_a_pool_of_processes_gives_the_bits_of_this_one():
         assert_same(learner.fit(spreading.spread(many, pool)), learner.fit(many))
 
 
-@given(limit=st.integers(1, 400), block=st.integers(1, 25))
+@given(limit=st.integers(1, 400), sampled=st.integers(1, 30))
 @settings(deadline=None, max_examples=20)
-def test_the_sample_of_states_is_that_of_one_pass(limit, block):
+def test_the_sample_of_states_is_one_of_evenly_spread_demonstrations(limit, sampled):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(spreading, "BLOCK", block)
-        spread = spreading.spread(SHOWN, Travelling())
-        np.testing.assert_array_equal(
-            sample_of(spread, check_demonstrations(spread, actions=False).states, limit),
-            sample_states((each.states for each in SHOWN), limit),
-        )
+        patch.setattr("kodex.koopman.moments.SAMPLED", sampled)
+        found = sample_of(spreading.spread(SHOWN, Travelling()), COUNT, limit)
+    step = max(1, COUNT // sampled)
+    assert len(SHOWN[::step]) < max(COUNT + 1, 2 * sampled + 1)
+    np.testing.assert_array_equal(
+        found, sample_states((each.states for each in SHOWN[::step]), limit)
+    )
 
 
 def wrong(**changes):
