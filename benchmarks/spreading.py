@@ -1,17 +1,19 @@
 """Fits and evaluations on an executor: when it pays, and when it does not.
 
-The same sums by this process, by pools of processes, by joblib and by Dask on this machine; what
-travels; and, from what each step costs here, how long up to 1,000 workers would take.
+The same sums and the same starts by this process, by pools of processes, by joblib and by Dask on
+this machine, taking turns; what a task costs and what travels; and, from what each step costs here,
+how long up to 1,000 workers would take.
 """
 
 import pickle
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial, reduce
 from importlib import import_module
 from importlib.util import find_spec
+from math import ceil, log2
 from multiprocessing import get_context
 from operator import add
 from typing import Any, NamedTuple
@@ -20,9 +22,11 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.large_fits import Endless
 from benchmarks.latency import with_actions
-from benchmarks.made_demonstrations import made_demonstrations
-from kodex.demonstrations.spreading import BLOCK, Part, spread
+from benchmarks.made_demonstrations import best_times, made_demonstrations
+from kodex.cluster import ClusterExecutor
+from kodex.demonstrations.spreading import BLOCK, MOST_TASKS, Part, spread
 from kodex.evaluation import evaluate
 from kodex.executors import one_blas_thread
 from kodex.experts import expert
@@ -31,21 +35,35 @@ from kodex.koopman.moments import _of_block
 from kodex.lifting import PaperPolynomial
 from kodex.policies import LiftedLearner
 from kodex.tasks import task
-from kodex.trajectory import Trajectory
 
-BLOCKS = 6
+BLOCKS = 8
 STARTS = 512
+ROUNDS = 2
+EMPTY = 200  # tasks that do nothing
 SPAWN = get_context("spawn")
 NETWORK = 1.0e9  # bytes per second that one machine receives: 10 Gbit/s, used well
+Executors = Mapping[str, Executor]
 
 
 def main() -> None:
     console = Console(width=140)
     costs = measured_costs()
-    console.print(_sums(costs))
-    console.print(_small())
-    console.print(_evaluations())
-    console.print(simulated(costs))
+    with ExitStack() as stack:
+        executors: dict[str, Executor] = {}
+        for workers in (1, 2):
+            pool = stack.enter_context(ProcessPoolExecutor(workers, SPAWN))
+            list(pool.map(_ready, range(workers)))
+            executors[f"ProcessPoolExecutor({workers})"] = pool
+        began = time.perf_counter()
+        if find_spec("distributed") is not None:
+            for workers in (1, 2):
+                executors[f"Dask({workers})"] = stack.enter_context(_dask(workers))
+        started = (time.perf_counter() - began) / 2.0
+        console.print(_sums(executors, costs))
+        console.print(_evaluations(executors))
+        engine = _engine(executors, started, console)
+        console.print(_small({name: executors[name] for name in executors if "2" in name}))
+    console.print(simulated(costs, engine))
 
 
 class Costs(NamedTuple):
@@ -64,78 +82,89 @@ def measured_costs(task: str = "relocation") -> Costs:
     """Measure p = 759 on this machine, in processor seconds."""
     shown = with_actions(made_demonstrations(task, 50))
     lifting = PaperPolynomial(shown[0].layout, number=3)
-    taken = [time.process_time()]
-
-    def lap() -> float:
-        taken.append(time.process_time())
-        return taken[-1] - taken[-2]
-
     robot = len(shown[0].layout.robot)
-    moments = _of_block(TransitionMoments, lifting, robot, None, False, Part(0, 0, shown))
-    block = lap() * BLOCK / len(shown)
-    _ = moments + moments
-    adding = lap()
+    summing = partial(_of_block, TransitionMoments, lifting, robot, None, False, Part(0, 0, shown))
+    moments = summing()
     there = pickle.dumps(moments, protocol=5)
-    pickle.loads(there)  # noqa: S301 (made above)
-    pack = lap()
-    _ = moments.equations.damped(1e-3)
-    return Costs(len(moments.gram), block, adding, pack, lap(), len(there))
+    return Costs(
+        observables=len(moments.gram),
+        block=_least(summing) * BLOCK / len(shown),
+        add=_least(lambda: moments + moments),
+        pack=_least(lambda: pickle.loads(pickle.dumps(moments, protocol=5))),  # noqa: S301
+        solve=_least(lambda: (moments + moments).equations.damped(1e-3)),
+        size=len(there),
+    )
 
 
-def _sums(costs: Costs) -> Table:
-    """Let everybody sum the same blocks."""
-    shown = with_actions(made_demonstrations("door", BLOCK)) * BLOCKS
+def _least(work: Callable[[], object]) -> float:
+    """Return the least processor seconds of three times."""
+    seconds = []
+    for _ in range(3):
+        began = time.process_time()
+        work()
+        seconds.append(time.process_time() - began)
+    return min(seconds)
+
+
+def _sums(executors: Executors, costs: Costs) -> Table:
+    """Let everybody sum the same blocks, whose episodes they make themselves, as if of files."""
+    some = with_actions(made_demonstrations("door", 20))
+    shown = Endless(some, range(BLOCKS * BLOCK))
     lifting = PaperPolynomial(shown[0].layout, number=3)
-    size = shown[0].actions.shape[1] if shown[0].actions is not None else 0
+    size = len(some[0].layout.robot)
     block = partial(_of_block, TransitionMoments, lifting, size, None, False)
     parts = [Part(n, n * BLOCK, shown[n * BLOCK : (n + 1) * BLOCK]) for n in range(BLOCKS)]
-    table = Table(title=f"Moments of {len(shown)} episodes (Door, Set 3, p = {len(lifting.names)})")
-    for name in ("who", "seconds", "of one process"):
-        table.add_column(name)
-    alone = 0.0
-    for name, work in _contestants(block, parts, shown, lifting, size):
-        seconds = min(_timed(work) for _ in range(2))
-        alone = alone or seconds
-        table.add_row(name, f"{seconds:.2f}", f"{seconds / alone:.2f}")
+
+    def on(executor: Executor) -> object:
+        return TransitionMoments.with_actions(lifting, spread(shown, executor), size)
+
+    contestants: dict[str, Callable[[], object]] = {"this process": partial(_alone, block, parts)}
+    contestants |= {name: partial(on, executor) for name, executor in executors.items()}
+    with ExitStack() as stack:
+        plain = stack.enter_context(SPAWN.Pool(2, _ready, (0,)))
+        contestants["multiprocessing.Pool(2)"] = lambda: reduce(
+            add, plain.map(block, parts, chunksize=1)
+        )
+        if find_spec("joblib") is not None:
+            from joblib import Parallel, delayed
+
+            parallel = stack.enter_context(Parallel(n_jobs=2, max_nbytes=None))
+            contestants["joblib(2), loky"] = lambda: reduce(
+                add, parallel(delayed(block)(part) for part in parts)
+            )
+        table = _raced(
+            f"Moments of {len(shown)} episodes (Door, Set 3, p = {len(lifting.names)})", contestants
+        )
     counting = Counting()
-    TransitionMoments.with_actions(lifting, spread(shown, counting), size)
+    on(counting)
     table.caption = (
-        f"{counting.sent / 1e6:.1f} MB there (episodes in memory; of files, their names) and "
-        f"{counting.received / 1e6:.1f} MB of sums back; one sum of p = {costs.observables} has "
-        f"{costs.size / 1e6:.1f} MB"
+        f"{counting.sent / 1e6:.1f} MB there; {counting.received / 1e6:.1f} MB of sums back from a "
+        f"pool, {counting.received / BLOCKS / 1e6:.1f} MB from Dask, whose workers exchange at "
+        f"most {(BLOCKS - 1) * counting.received / BLOCKS / 1e6:.1f} MB; one sum of "
+        f"p = {costs.observables} has {costs.size / 1e6:.1f} MB"
     )
     return table
 
 
-def _contestants(
-    block: Callable[[Part], TransitionMoments],
-    parts: list[Part],
-    shown: list[Trajectory],
-    lifting: PaperPolynomial,
-    size: int,
-) -> Iterator[tuple[str, Callable[[], object]]]:
-    def on(executor: Executor) -> object:
-        return TransitionMoments.with_actions(lifting, spread(shown, executor), size)
-
-    yield "this process", partial(_alone, block, parts)
-    for workers in (1, 2):
-        with ProcessPoolExecutor(workers, SPAWN) as pool:
-            list(pool.map(_ready, range(workers)))
-            yield f"ProcessPoolExecutor({workers})", partial(on, pool)
-    with SPAWN.Pool(2, _ready, (0,)) as plain:
-        yield "multiprocessing.Pool(2)", lambda: reduce(add, plain.map(block, parts, chunksize=1))
-    if find_spec("joblib") is not None:
-        from joblib import Parallel, delayed
-
-        with Parallel(n_jobs=2, max_nbytes=None) as parallel:
-            parallel(delayed(_ready)(n) for n in range(2))
-            yield (
-                "joblib (loky), 2 workers",
-                lambda: reduce(add, parallel(delayed(block)(part) for part in parts)),
-            )
-    if find_spec("distributed") is not None:
-        with _dask(2) as executor:
-            yield "Dask, 2 workers", partial(on, executor)
+def _raced(title: str, contestants: Mapping[str, Callable[[], object]]) -> Table:
+    """Return a table of the best time of each, when they take turns."""
+    table = Table(title=title)
+    for name in ("who", "seconds", "of one process", "speed-up over 1 worker"):
+        table.add_column(name)
+    for work in contestants.values():
+        work()  # what is loaded once is loaded
+    seconds = dict(
+        zip(contestants, best_times(list(contestants.values()), ROUNDS).tolist(), strict=True)
+    )
+    for name, taken in seconds.items():
+        one = seconds.get(name.replace("(2)", "(1)"), taken)
+        table.add_row(
+            name,
+            f"{taken:.2f}",
+            f"{taken / seconds['this process']:.2f}",
+            f"{one / taken:.2f}" if one != taken else "",
+        )
+    return table
 
 
 @one_blas_thread()
@@ -150,85 +179,104 @@ def _ready(number: int) -> None:
 @contextmanager
 def _dask(workers: int) -> Iterator[Executor]:
     dask: Any = import_module("distributed")  # it has no types
-    options = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None}
+    options = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": ":0"}
     with dask.LocalCluster(**options) as cluster, dask.Client(cluster) as client:
         client.run(_ready, 0)
-        yield client.get_executor(pure=False)
+        yield ClusterExecutor(client)
 
 
-def _small() -> Table:
-    """Show what an executor costs where there is little to do."""
-    table = Table(title="The default recipe from few demonstrations (Door): when not to spread")
-    for name in ("demonstrations", "this process", "ProcessPoolExecutor(2)", "ratio"):
-        table.add_column(name)
-    with ProcessPoolExecutor(2, SPAWN) as pool:
-        list(pool.map(_ready, range(2)))
-        for count in (50, 200):
-            shown = with_actions(made_demonstrations("door", count))
-            alone = _timed(partial(LiftedLearner().fit, shown))
-            spread_out = _timed(partial(LiftedLearner().fit, spread(shown, pool)))
-            table.add_row(
-                str(count), f"{alone:.2f} s", f"{spread_out:.2f} s", f"{spread_out / alone:.2f}"
-            )
-    table.caption = f"up to {BLOCK} demonstrations are one block, which one worker sums"
-    return table
-
-
-def _evaluations() -> Table:
+def _evaluations(executors: Executors) -> Table:
     door = task("door")
     starts, acting = door.starts("in", count=STARTS, seed=1), expert("door")
-    table = Table(title=f"{STARTS} starts of Door, by its expert, on one thread each")
-    for name in ("who", "seconds", "of one process"):
-        table.add_column(name)
     options: dict[str, Any] = {"batch_size": 64, "threads": 1}
-    alone = _timed(partial(evaluate, door, acting, starts, **options))
-    table.add_row("this process", f"{alone:.2f}", "1.00")
-    for workers in (1, 2):
-        with ProcessPoolExecutor(workers, SPAWN) as pool:
-            list(pool.map(_ready, range(workers)))
-            evaluate(door, acting, starts[:64], executor=pool, **options)  # models are loaded
-            seconds = _timed(partial(evaluate, door, acting, starts, executor=pool, **options))
-        table.add_row(f"ProcessPoolExecutor({workers})", f"{seconds:.2f}", f"{seconds / alone:.2f}")
+    work = partial(evaluate, door, acting, starts, **options)
+    contestants: dict[str, Callable[[], object]] = {"this process": work}
+    contestants |= {name: partial(work, executor=each) for name, each in executors.items()}
+    table = _raced(f"{STARTS} starts of Door, by its expert, on one thread each", contestants)
     counting = Counting()
     evaluate(door, acting, starts, executor=counting, **options)
     table.caption = f"{counting.sent / 1e6:.2f} MB there, {counting.received / 1e6:.2f} MB back"
     return table
 
 
-def simulated(costs: Costs, episodes: int = 1_000_000) -> Table:
+def _engine(executors: Executors, started: float, console: Console) -> float:
+    """Print what a task costs that does nothing, and return Dask's seconds for one."""
+    table = Table(title=f"{EMPTY} tasks that do nothing")
+    for name in ("who", "ms per task"):
+        table.add_column(name)
+    seconds = 0.0
+    for name, executor in executors.items():
+        if "2" in name:
+            work = partial(_empty_tasks, executor)
+            seconds = min(_timed(work) for _ in range(3)) / EMPTY
+            table.add_row(name, f"{1e3 * seconds:.2f}")
+    table.caption = f"starting a scheduler and its workers took {started:.1f} s"
+    console.print(table)
+    return seconds
+
+
+def _empty_tasks(executor: Executor) -> None:
+    for future in [executor.submit(_ready, number) for number in range(EMPTY)]:
+        future.result()
+
+
+def _small(executors: Executors) -> Table:
+    """Show what an executor costs where there is little to do."""
+    table = Table(title="The default recipe from few demonstrations (Door): when not to spread")
+    for name in ("demonstrations", "this process, s", *(f"{name}, ratio" for name in executors)):
+        table.add_column(name)
+    for count in (50, 200):
+        shown = with_actions(made_demonstrations("door", count))
+        learner = LiftedLearner(sharpness=(1.0,))
+        work = [partial(learner.fit, shown)]
+        work += [partial(learner.fit, spread(shown, each)) for each in executors.values()]
+        alone, *others = best_times(work, ROUNDS).tolist()
+        table.add_row(str(count), f"{alone:.2f}", *(f"{each / alone:.2f}" for each in others))
+    table.caption = f"up to {BLOCK} demonstrations are one block, which one worker sums"
+    return table
+
+
+def simulated(costs: Costs, engine: float, episodes: int = 1_000_000) -> Table:
     """Return how long a fit would take on many workers, by what its steps cost on this machine.
 
-    Workers take the next part when they are free; one machine receives all sums, one after the
-    other, unpacks and adds them. Reading and waiting for the scheduler are not in it.
+    A worker takes the next part when it is free and the scheduler has given it out, which takes
+    `engine` seconds per task; sums are added in a tree, one addition per part, each of which brings
+    one sum over the network. Reading files is not in it.
     """
     table = Table(title=f"Simulated: {episodes:,} episodes of 100 states, p = {costs.observables}")
-    for name in ("workers", "seconds", "speed-up", "efficiency"):
+    for name in ("workers", "seconds", "speed-up", "efficiency", "if one process added"):
         table.add_column(name)
     blocks = -(-episodes // BLOCK)
     size = 1
-    while blocks / size > 1024:
+    while blocks / size > MOST_TASKS:
         size *= 2
     parts = -(-blocks // size)
+    addition = costs.size / NETWORK + costs.pack + costs.add
+    work = size * (costs.block + costs.add)
     one = 0.0
     for workers in (1, 2, 10, 100, 300, 1000):
-        free = np.zeros(workers)
-        done = 0.0
+        free, alone, given = np.zeros(workers), 0.0, 0.0
+        summed = np.zeros(workers)  # without additions on the workers
         for _ in range(parts):
+            given += 2.0 * engine  # a part and an addition
             first = int(np.argmin(free))
-            free[first] += size * (costs.block + costs.add)
-            done = max(done, free[first]) + costs.size / NETWORK + costs.pack + costs.add
-        seconds = done + costs.solve
+            free[first] = max(free[first], given) + work + (addition if workers > 1 else costs.add)
+            summed[first] = max(summed[first], given) + work
+            alone = max(alone, summed[first]) + addition
+        levels = ceil(log2(min(workers, parts)))  # the last sums meet, one level after the other
+        seconds = free.max() + levels * (addition + 2.0 * engine) + costs.solve
         one = one or seconds
         table.add_row(
             str(workers),
-            f"{seconds:,.0f}",
+            f"{seconds:,.1f}",
             f"{one / seconds:.0f}",
             f"{one / seconds / workers:.0%}",
+            f"{one / (alone + costs.solve):.0f}",
         )
     table.caption = (
-        f"a block {costs.block:.2f} s, adding {1e3 * costs.add:.0f} ms, packing "
-        f"{1e3 * costs.pack:.0f} ms, solving {costs.solve:.2f} s; {NETWORK / 1e9:g} GB/s; "
-        f"{parts} parts of {size} blocks"
+        f"a block {costs.block:.2f} s, adding {1e3 * costs.add:.1f} ms, packing "
+        f"{1e3 * costs.pack:.1f} ms, solving {costs.solve:.2f} s, a task {1e3 * engine:.1f} ms; "
+        f"{NETWORK / 1e9:g} GB/s; {parts} parts of {size} blocks"
     )
     return table
 

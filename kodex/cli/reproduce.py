@@ -67,7 +67,10 @@ def reproduce(
         ),
     )
     folder = Path("studies") / study if out is None else out
-    with executor_at(scheduler, needs=("mujoco", "gymnasium_robotics")) as executor:
+    learners = [cell.learner for cell in chosen.cells(options)] if scheduler else []
+    trained = {name for each in learners for name in getattr(each, "requires", ())}
+    needs = ("mujoco", "gymnasium_robotics", *sorted(trained))
+    with executor_at(scheduler, needs=needs) as executor:
         table = run(
             chosen,
             options,

@@ -8,7 +8,7 @@ processes as names and numbers, so that every worker reads its own episodes.
 import warnings
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from glob import glob, has_magic
 from itertools import accumulate, groupby
 from pathlib import Path
@@ -20,6 +20,7 @@ from kodex.errors import InputError
 from kodex.trajectory import StateLayout, Trajectory
 
 ENDINGS = ("*.h5", "*.hdf5")
+ADVICE = "; --skip-bad (skip_bad=True) leaves such files out"
 
 
 class Part(NamedTuple):
@@ -35,13 +36,17 @@ class Stream(Sequence[Trajectory]):
 
     layout: StateLayout
     parts: tuple[Part, ...]
+    advice: str = ""  # to whoever finds an episode that cannot be read
 
     def __len__(self) -> int:
         return sum(len(part.numbers) for part in self.parts)
 
     def __iter__(self) -> Iterator[Trajectory]:
-        for part in self.parts:
-            yield from read_episodes(part.path, part.numbers)
+        try:
+            for part in self.parts:
+                yield from read_episodes(part.path, part.numbers)
+        except InputError as error:
+            raise InputError(f"{error}{self.advice}") from None
 
     @overload
     def __getitem__(self, key: int) -> Trajectory: ...
@@ -49,18 +54,18 @@ class Stream(Sequence[Trajectory]):
     def __getitem__(self, key: slice | list[int]) -> "Stream": ...
     def __getitem__(self, key: int | slice | list[int]) -> "Trajectory | Stream":
         if isinstance(key, list):
-            return Stream(self.layout, tuple(self._picked(key)))
+            return replace(self, parts=tuple(self._picked(key)))
         if isinstance(key, slice):
-            return Stream(self.layout, tuple(self._selected(range(len(self))[key])))
+            return replace(self, parts=tuple(self._selected(range(len(self))[key])))
         wanted = range(len(self))[key]
         (part,) = self._selected(range(wanted, wanted + 1))
-        (trajectory,) = read_episodes(part.path, part.numbers)
+        (trajectory,) = replace(self, parts=(part,))
         return trajectory
 
     def with_absolute_paths(self) -> "Stream":
         """Return it as a process in another folder finds its files."""
         parts = (Part(str(Path(part.path).absolute()), part.numbers) for part in self.parts)
-        return Stream(self.layout, tuple(parts))
+        return replace(self, parts=tuple(parts))
 
     def __repr__(self) -> str:
         return f"Stream({len(self)} episodes in {len(self.parts)} files)"
@@ -106,7 +111,7 @@ def stream(
     layout are left out with a warning that names them.
     """
     layout, parts, paths = expected, [], files_of(source)
-    advice = "; --skip-bad (skip_bad=True) leaves such files out" if len(paths) > 1 else ""
+    advice = ADVICE if len(paths) > 1 and not skip_bad else ""
     for path in paths:
         try:
             header = _checked_header(path, layout)
@@ -122,7 +127,7 @@ def stream(
         parts.append(Part(path, range(header.episodes)))
     if layout is None or not parts:
         raise InputError(f"{source} has no file that can be read: nothing is left to learn from")
-    return Stream(layout, tuple(parts))
+    return Stream(layout, tuple(parts), advice)
 
 
 def files_of(source: str | Path | Sequence[str | Path]) -> list[str]:

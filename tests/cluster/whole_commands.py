@@ -4,12 +4,14 @@ Each command runs here and with --scheduler, and must give the same numbers.
 """
 
 import json
-import signal
+import os
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+
+import distributed
 
 from kodex.demonstrations import read
 from tests.cluster.own_cluster import own_cluster
@@ -37,13 +39,26 @@ def run_all(folder, *scheduler, while_evaluating=lambda: None):
     kodex("reproduce", *STUDY, *SMALL, "--out", "study", "--store", "store", *scheduler, cwd=folder)
 
 
+def busy_worker(address):
+    """Return the process of a worker that has work, as soon as there is one."""
+    with distributed.Client(address, set_as_default=False) as client:
+        pids = client.run(os.getpid)
+        while True:
+            for worker, tasks in client.processing().items():
+                if tasks:
+                    return pids[worker]
+            time.sleep(0.1)
+
+
 def numbers(folder):
     """Return all that must not depend on who computed it."""
     shown = [(each.states.tobytes(), each.actions.tobytes()) for each in read(folder / "door.h5")]
+    found = {str(path.relative_to(folder)): path for path in sorted(folder.rglob("*.json"))}
+    contents = {name: json.loads(path.read_text()) for name, path in found.items()}
     scores = {
-        str(path.relative_to(folder)): json.loads(path.read_text())["score"]
-        for path in sorted(folder.rglob("*.json"))
-        if "score" in json.loads(path.read_text())
+        name: {key: value for key, value in each.items() if key not in ("seconds", "provenance")}
+        for name, each in contents.items()
+        if "success" in each
     }
     return shown, (folder / "policy" / "model.safetensors").read_bytes(), scores
 
@@ -55,8 +70,10 @@ def main():
         with own_cluster(2) as (address, workers):
 
             def kill_one():
-                time.sleep(20)  # of work that takes longer, on a busy machine; else it is idle
-                workers[0].send_signal(signal.SIGKILL)
+                pid = busy_worker(address)
+                (victim,) = [worker for worker in workers if worker.pid == pid]
+                victim.kill()
+                print(f"killed the worker {pid} in the middle of its work", flush=True)
 
             run_all(spread, "--scheduler", address, while_evaluating=kill_one)
         ours, theirs = numbers(alone), numbers(spread)

@@ -86,6 +86,9 @@ def test_a_damaged_file_among_many_is_named_and_can_be_left_out(shards, tmp_path
     for path in shards.iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())
     damage(tmp_path / "part-3.h5", value=6)
+    for episodes in (stream(tmp_path), pickle.loads(pickle.dumps(stream(tmp_path)[5:8]))):
+        with pytest.raises(InputError, match=r"part-3\.h5: cannot read episode 2.*--skip-bad"):
+            list(episodes)
     (tmp_path / "part-0.h5").write_bytes(b"no HDF5 at all")
     with pytest.raises(InputError, match=r"part-0\.h5 cannot be read.*--skip-bad"):
         stream(tmp_path)
