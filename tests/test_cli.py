@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import warnings
 from importlib import import_module
 
@@ -59,6 +60,19 @@ def terminated():
     signal.pause()
 
 
+def terminated_while_ending():
+    """Let the signal come when the command is done, and only its ending is left."""
+    own = warnings.catch_warnings.__exit__
+
+    def late(*details):
+        warnings.catch_warnings.__exit__ = own
+        own(*details)
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(1)
+
+    warnings.catch_warnings.__exit__ = late
+
+
 def hostile():
     warnings.warn("the file says \x1b[2J", stacklevel=1)
     raise InputError("found \x1b]0;owned\x07")
@@ -66,7 +80,8 @@ def hostile():
 
 @pytest.fixture(autouse=True)
 def verbs_of_this_file(monkeypatch):
-    for verb in (interrupted, refused, missing, greet, full, starved, terminated, hostile):
+    tried = (interrupted, refused, missing, greet, full, starved, terminated)
+    for verb in (*tried, terminated_while_ending, hostile):
         monkeypatch.setitem(VERBS, verb.__name__, (f"{__name__}:{verb.__name__}", "A test verb"))
 
 
@@ -202,6 +217,7 @@ def test_describe_refuses_a_file_that_was_cut_off(file, capsys):
         ("full", 2, "the disk does not take it: [Errno 28] No space left on device: 'table.md'"),
         ("starved", 1, "out of memory"),
         ("terminated", 1, "interrupted; nothing was left half-written"),
+        ("terminated_while_ending", 1, "interrupted; nothing was left half-written"),
     ],
 )
 def test_trouble_is_one_sentence_and_an_exit_code(verb, code, words, capsys):

@@ -51,7 +51,8 @@ def convert(
     from kodex.formats import Roles, read_as, write_as
     from kodex.storage import check_output
 
-    check_output(output, replace=replace, folder=output_format in ("minari", "lerobot"))
+    folder = output_format in ("minari", "lerobot")
+    check_output(output, replace=replace, folder=folder, kind=None if folder else "HDF5 file")
     chosen = (Roles() if roles is None else Roles.read(roles)).changed(
         robot=robot,
         object=object,

@@ -18,12 +18,20 @@ from typing import Any
 from kodex.errors import InputError, MissingFeatureError, printable
 
 DONE, FAILED, REFUSED = 0, 1, 2
+INTERRUPTED = "interrupted; nothing was left half-written"
 # What a disk says, and no program can help: it is full, failing or read-only.
 DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO}
 
 
 def ended(verb: str, action: Callable[[], None]) -> int:
     """Do `action` and return the exit code: 0 done, 1 interrupted or failed, 2 refused."""
+    try:
+        return _ended(verb, action)
+    except KeyboardInterrupt:  # while it was ending
+        return _said(verb, INTERRUPTED, FAILED)
+
+
+def _ended(verb: str, action: Callable[[], None]) -> int:
     with ExitStack() as stack:
         stack.enter_context(_terminating_as_interrupting())
         stack.enter_context(_notes(verb))
@@ -33,7 +41,7 @@ def ended(verb: str, action: Callable[[], None]) -> int:
         except (InputError, MissingFeatureError) as error:
             return _said(verb, str(error), REFUSED)
         except KeyboardInterrupt:
-            return _said(verb, "interrupted; nothing was left half-written", FAILED)
+            return _said(verb, INTERRUPTED, FAILED)
         except MemoryError as error:
             words = str(error) or "there is not enough"
             return _said(verb, f"out of memory ({words}); ask for less at a time", FAILED)

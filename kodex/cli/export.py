@@ -40,7 +40,7 @@ def export(
     learned = load(_policy_folder(policies[0]))
     program = program_of(learned)
     path = Path(f"{program.name}.{to}") if output is None else output
-    check_output(path, replace=replace)
+    check_output(path, replace=replace, kind={"c": "C program", "onnx": "ONNX model"}[to])
     made = {"c": _as_c, "onnx": _as_onnx}[to]
     content, what = made(program, samples_of(learned), precision)
     with new_file(path, replace=replace) as fresh:

@@ -39,7 +39,8 @@ def render(
     from kodex.storage import check_output
     from kodex.tasks import task as task_named
 
-    check_output(output, replace=replace)
+    kind = "GIF" if output.suffix.lower() == ".gif" else "film"
+    check_output(output, replace=replace, kind=kind)
     cells = None if grid is None else _two_numbers(grid, "a grid", "2x3")
     width, height = _two_numbers(size, "a size", "480x360")
     shown = _chosen(read(trajectories), episodes, 1 if cells is None else cells[0] * cells[1])

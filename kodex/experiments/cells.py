@@ -125,7 +125,7 @@ def _learned(cell: Cell, own: Path, store: Store) -> Learned | None:
     if cell.analysed:
         analysis = Analysis.of(learned.policy, rest or training, every_eigenvalue=True)
         write_analysis(own / ANALYSIS, analysis)
-    with new_file(own / LEARNED, replace=True) as fresh:
+    with new_file(own / LEARNED) as fresh:
         content = {"policy": learned.key, "settings": settings_of(cell.learner, cell.task)}
         fresh.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
     return learned

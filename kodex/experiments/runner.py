@@ -25,6 +25,7 @@ from kodex.experiments.studies import Options, Study
 from kodex.policies.recipes import check_installed
 from kodex.reports.report import write_study_report, write_study_table
 from kodex.reports.study import PLAN, StudyPlan
+from kodex.storage import begin_folder
 from kodex.storage.swap import LOCKS, try_lock
 from kodex.tasks import TASKS
 
@@ -184,8 +185,8 @@ def _watch(sentinel: int, lock: Lock) -> None:
 def _alone_in(folder: Path) -> Iterator[Lock]:
     """Keep other studies out of `folder` as long as this process or one of its workers lives."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with (folder / ".lock").open("w") as file:
+        begin_folder(folder, holds="a study", begun=(folder / PLAN).exists())
+        with (folder / ".lock").open("a") as file:
             if not try_lock(file.fileno()):
                 raise InputError(
                     f"another kodex reproduce works in {folder}: wait for it, or choose another "

@@ -200,7 +200,7 @@ def _learn(
         "action, 5 %": low,
         "action, 95 %": high,
     }
-    with new_file(path / LEARNED, replace=True) as fresh:
+    with new_file(path / LEARNED) as fresh:
         fresh.write_text(json.dumps(learned), encoding="utf-8")
     remove_output(checkpoint)
 

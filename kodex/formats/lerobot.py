@@ -38,6 +38,9 @@ def read(path: Path, roles: Roles) -> Taken:
     if not version.startswith(("v2", "v3")) or not isinstance(info.get("features"), dict):
         raise InputError(f"{path} is a LeRobot data set of version {version}; v2 and v3 are read")
     recording = Recording()
+    odd = [name for name, about in info["features"].items() if not isinstance(about, dict | None)]
+    if odd:
+        raise InputError(f"{path / 'meta' / 'info.json'} is damaged: {odd[0]} must be an object")
     kinds = {name: (about or {}).get("dtype") for name, about in info["features"].items()}
     pictures = [name for name, kind in kinds.items() if kind in ("image", "video")]
     if pictures:

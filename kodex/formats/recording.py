@@ -12,7 +12,7 @@ from kodex.demonstrations.assembling import Fields, Range, assemble
 from kodex.demonstrations.tables import named_columns
 from kodex.errors import InputError
 from kodex.formats.roles import Roles
-from kodex.trajectory import StateLayout
+from kodex.trajectory import ActionRange, StateLayout
 
 Columns = dict[str, NDArray[Any]]  # of one episode, a row per state each
 
@@ -54,8 +54,8 @@ class Recording:
             self.time_step = own["time_step"]
         if isinstance(own.get("units"), dict):
             self.units = {str(name): str(unit) for name, unit in own["units"].items()}
-        if isinstance(own.get("action_range"), list) and len(own["action_range"]) == 2:
-            self.action_range = own["action_range"]
+        if own.get("action_range") is not None:
+            self.action_range = _ends(own["action_range"])
         if isinstance(own.get("task"), str):
             self.task = own["task"]
 
@@ -167,6 +167,20 @@ def _constant(number: int, columns: Columns, names: tuple[str, ...]) -> dict[str
                 "of the object if it does"
             )
     return {name: float(columns[name][0]) for name in names}
+
+
+def _ends(found: Any) -> Range:
+    """Return the two ends of a range of actions, each a list of numbers."""
+    ends = [_as_numbers(each) for each in found] if isinstance(found, list) else []
+    if len(ends) != 2 or None in ends:
+        raise InputError(f"action_range must be two lists of numbers; found {found!r:.60}")
+    return ActionRange.of(*ends)
+
+
+def _as_numbers(found: Any) -> list[float] | None:
+    if not isinstance(found, list):
+        return None
+    return found if all(type(each) in (int, float) for each in found) else None
 
 
 def _renamed(layout: StateLayout, names: Mapping[str, str]) -> StateLayout:

@@ -7,7 +7,7 @@ it. Each picture says which file it was drawn from, so a stale one is found out.
 import hashlib
 import struct
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from kodex.errors import InputError
@@ -15,9 +15,10 @@ from kodex.evaluation import Results
 from kodex.reports import study_tables
 from kodex.reports.page.section import Picture
 from kodex.reports.study import StudyResults, joined, read_study, seed_of
-from kodex.reports.study_file import FILE, read_study_file, write_study_file
+from kodex.reports.study_file import FILE, study_of, study_text
 from kodex.reports.study_pictures import pictures
-from kodex.storage import new_file
+from kodex.storage import check_output, new_file, read_file
+from kodex.storage.json_files import LARGEST
 
 PAGE = "README.md"
 SOURCE = b"Source"  # the keyword of the text in a picture
@@ -27,24 +28,32 @@ HEADER = 33  # bytes of a PNG file before its second chunk
 def publish(study_folders: Sequence[str | Path], folder: str | Path) -> Path:
     """Write what a study measured, in one folder or several, to `folder`, with page and figures."""
     study = joined([read_study(each) for each in study_folders])
-    Path(folder).mkdir(parents=True, exist_ok=True)
-    write_study_file(Path(folder) / FILE, study)
-    return write_page(folder)
+    content = study_text(study).encode()
+    _write(Path(folder), {FILE: content, **page_files(content)})
+    return Path(folder) / PAGE
 
 
 def write_page(folder: str | Path) -> Path:
     """Write the page and the figures of the results in `folder`, from their file alone."""
     folder = Path(folder)
-    for name, content in page_files(folder).items():
-        with new_file(folder / name, replace=True) as fresh:
-            fresh.write_bytes(content)
+    path = folder / FILE
+    _write(folder, page_files(read_file(path, largest=LARGEST), str(path)))
     return folder / PAGE
 
 
-def page_files(folder: Path) -> dict[str, bytes]:
-    """Return the page and the figures of the results in `folder`, by file name."""
-    study = read_study_file(folder / FILE)
-    digest = hashlib.sha256((folder / FILE).read_bytes()).hexdigest()[:16]
+def _write(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write `files` into `folder`, after a look at all: a page of somebody else is left alone."""
+    for name in files:
+        check_output(folder / name, replace=True)
+    for name, content in files.items():
+        with new_file(folder / name, replace=True) as fresh:
+            fresh.write_bytes(content)
+
+
+def page_files(content: bytes, path: str = FILE) -> dict[str, bytes]:
+    """Return the page and the figures of the results in the `content` of a file, by file name."""
+    study = study_of(content, path)
+    digest = hashlib.sha256(content).hexdigest()[:16]
     drawn = pictures(study)
     every = [picture for each in drawn.values() for picture in each]
     named = {f"{each.name}.png": _with_source(each.content, digest) for each in every}

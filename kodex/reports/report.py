@@ -16,7 +16,7 @@ from kodex.reports.page.section import Picture, Section, paragraph
 from kodex.reports.run import Run, read_run
 from kodex.reports.study import PLAN, StudyResults, read_study
 from kodex.reports.study_pictures import pictures
-from kodex.storage import add_to_folder, new_file
+from kodex.storage import write_into
 
 PAGE, TABLE = "report.html", "table.md"
 
@@ -44,7 +44,7 @@ def write_run_report(folder: Path) -> None:
     }
     if (folder / "plots").is_symlink():
         raise InputError(f"{folder / 'plots'} is a link, and links are left alone: remove it")
-    _write(folder, {folder / PAGE: run_page(run.results, sections).encode(), **files})
+    write_into(folder, {folder / PAGE: run_page(run.results, sections).encode(), **files})
 
 
 def write_study_report(folder: Path) -> str:
@@ -59,13 +59,13 @@ def write_study_report(folder: Path) -> str:
         for each in drawn.values()
         for picture in each
     }
-    _write(folder, {folder / TABLE: table.encode(), folder / PAGE: content.encode(), **files})
+    write_into(folder, {folder / TABLE: table.encode(), folder / PAGE: content.encode(), **files})
     return table
 
 
 def write_study_table(folder: Path) -> None:
     """Write `table.md` alone, of what is known so far."""
-    _write(folder, {folder / TABLE: study_tables.markdown(read_study(folder)).encode()})
+    write_into(folder, {folder / TABLE: study_tables.markdown(read_study(folder)).encode()})
 
 
 def _run_sections(run: Run) -> Sequence[Section]:
@@ -94,10 +94,3 @@ def _study_sections(study: StudyResults, drawn: Mapping[str, Sequence[Picture]])
     ]
     legend = [study_tables.legend(study), *([study_tables.against(study)] if differences else [])]
     return [*sections, Section("What the numbers mean", tuple(map(paragraph, legend)))]
-
-
-def _write(folder: Path, files: Mapping[Path, bytes]) -> None:
-    add_to_folder(folder, files)
-    for path, content in files.items():
-        with new_file(path, replace=True) as fresh:
-            fresh.write_bytes(content)

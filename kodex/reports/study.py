@@ -19,11 +19,12 @@ from typing import Any, Self
 from kodex.errors import InputError
 from kodex.evaluation import Results, read_results
 from kodex.evaluation.analysis import Operator, read_analysis
-from kodex.storage import new_file
+from kodex.storage import write_into
 from kodex.storage.json_files import Fields
 
 PLAN, ANALYSIS, LEARNED = "study.json", "analysis", "learned.json"
 FORMAT, VERSION = "kodex-study", 2
+LONGEST_NAME = 200  # bytes; disks take 255, with an ending
 EXPERT, MAIN = "expert", "default"  # rows with a meaning: the teacher, and what is compared
 
 
@@ -55,9 +56,8 @@ class StudyPlan:
 
     def write(self, folder: Path) -> Path:
         """Write the plan into the study's `folder`, whole or not at all."""
-        content = self.as_dict()
-        with new_file(folder / PLAN, replace=True) as fresh:
-            fresh.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+        text = json.dumps(self.as_dict(), indent=2) + "\n"
+        write_into(folder, {folder / PLAN: text.encode()})
         return folder / PLAN
 
     @classmethod
@@ -76,11 +76,7 @@ class StudyPlan:
     def of(cls, fields: Fields) -> Self:
         """Return the plan that `as_dict` gave."""
         conditions = fields.part("conditions")
-        for name in (*fields.texts("tasks"), *fields.texts("rows"), *conditions.content):
-            if not name or name.startswith(".") or any(each in name for each in "/\\\0"):
-                raise InputError(
-                    f"tasks, rows and conditions are names of folders; found {name!r:.60}"
-                )
+        _check_names((*fields.texts("tasks"), *fields.texts("rows"), *conditions.content))
         return cls(
             name=fields.text("study"),
             sentence=fields.text("sentence"),
@@ -97,6 +93,7 @@ class StudyPlan:
             conditions = [each.content for each in fields.parts("conditions")]
             found = [path.relative_to(folder).parts for path in sorted(folder.glob("*/*/seed-*"))]
             rows = dict.fromkeys(row for _, row, _ in found)
+            _check_names(map(_condition_name, conditions))
             return cls(
                 name=fields.text("study"),
                 sentence="",
@@ -252,6 +249,14 @@ def _settings(path: Path) -> Any:
         return fields.of_type("settings", str | dict, "an object")
     except InputError as error:
         raise InputError(f"{path} is damaged: {error}") from None
+
+
+def _check_names(names: Iterable[str]) -> None:
+    """Refuse names that lead out of the folder of a study, or that no disk takes."""
+    for name in names:
+        odd = name.startswith(".") or any(each in name for each in "/\\\0")
+        if odd or not 0 < len(name.encode()) <= LONGEST_NAME:
+            raise InputError(f"tasks, rows and conditions are names of folders; found {name!r:.60}")
 
 
 def _condition_name(condition: Mapping[str, Any]) -> str:

@@ -27,8 +27,7 @@ from kodex.evaluation.analysis import Operator
 from kodex.evaluation.results import from_spans, spans
 from kodex.koopman import Spectrum
 from kodex.reports.study import Line, StudyPlan, StudyResults, seed_of
-from kodex.storage import new_file
-from kodex.storage.json_files import Fields
+from kodex.storage.json_files import LARGEST, Fields, parse_json, read_file
 from kodex.trajectory import Distribution
 
 FILE = "outcomes.json"
@@ -36,8 +35,8 @@ FORMAT, VERSION = "kodex-study-results", 1
 PER_CONDITION = ("evaluate", "relearn")  # seconds that belong to a condition, not to the policy
 
 
-def write_study_file(path: str | Path, study: StudyResults) -> Path:
-    """Write what is known of `study`, whole or not at all; over such a file if there is one."""
+def study_text(study: StudyResults) -> str:
+    """Return all that is known of `study` as the text of such a file."""
     cells = [_cell(each) for each in _by_cell(study)]
     head = {
         "format": FORMAT,
@@ -51,14 +50,17 @@ def write_study_file(path: str | Path, study: StudyResults) -> Path:
     for name, rows in (("cells", cells), ("operators", _operators(study))):
         inside = ",\n".join(f"    {json.dumps(row, allow_nan=False)}" for row in rows)
         lines.append(f'  "{name}": [\n{inside}\n  ]' if rows else f'  "{name}": []')
-    with new_file(path, replace=True) as fresh:
-        fresh.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
-    return Path(path)
+    return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def read_study_file(path: str | Path) -> StudyResults:
-    """Return the study in a file that `write_study_file` wrote."""
-    fields = Fields.read(path, described="the results of a study")
+    """Return the study in a file that holds what `study_text` says."""
+    return study_of(read_file(path, largest=LARGEST), str(path))
+
+
+def study_of(content: bytes, path: str = FILE) -> StudyResults:
+    """Return the study in the content of such a file; `path` is named if it is refused."""
+    fields = Fields.of(parse_json(content, path), path, described="the results of a study")
     fields.check_format(FORMAT, VERSION, source=path)
     try:
         plan = StudyPlan.of(fields.part("plan"))

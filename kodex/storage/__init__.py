@@ -15,11 +15,12 @@ from kodex.storage.model import (
     write_model,
 )
 from kodex.storage.outputs import (
-    add_to_folder,
+    begin_folder,
     check_output,
     new_file,
     new_folder,
     remove_output,
+    write_into,
 )
 from kodex.storage.ownership import ARRAYS_FILE, CONFIG_FILE
 from kodex.storage.ownership import MODEL_FORMAT as FORMAT
@@ -31,7 +32,7 @@ __all__ = [
     "FORMAT",
     "VERSION",
     "Stored",
-    "add_to_folder",
+    "begin_folder",
     "bytes_of_model",
     "check_model",
     "check_output",
@@ -45,5 +46,6 @@ __all__ = [
     "read_model",
     "remove_output",
     "restoring",
+    "write_into",
     "write_model",
 ]

@@ -109,7 +109,11 @@ class Fields:
     @classmethod
     def read(cls, path: str | Path, *, described: str) -> Self:
         """Return the content of `path`, which must be `described`."""
-        content = read_json(path)
+        return cls.of(read_json(path), path, described=described)
+
+    @classmethod
+    def of(cls, content: Any, path: str | Path, *, described: str) -> Self:
+        """Return `content`, which comes from `path` and must be an object."""
         if not isinstance(content, dict):
             raise InputError(f"{path} is not {described}: its format is unknown")
         return cls(content)

@@ -12,7 +12,7 @@ import os
 import re
 import secrets
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -93,16 +93,65 @@ def new_folder(folder: str | Path, *, replace: bool = False) -> Iterator[Path]:
         fresh.mkdir()
         yield fresh
         if ownership.owned(fresh) is None:
-            ownership.mark(fresh)
+            text = ownership.mark(fresh, ownership.files_in(fresh))
+            (fresh / ownership.MARK).write_text(text, encoding="utf-8")
         _land(fresh, folder, replace)
 
 
-def add_to_folder(folder: str | Path, files: Iterable[Path]) -> None:
-    """Write down that kodex wrote `files` to a `folder` that it made before."""
+def begin_folder(folder: str | Path, *, holds: str, begun: bool) -> None:
+    """Make `folder` for what grows in it, such as a study, or refuse one that holds anything else.
+
+    One that has `begun` is taken as it is. `holds` says what it would hold, such as "a study".
+    """
     folder = Path(folder)
-    if ownership.owned(folder) is not None:
-        with _explained(folder):
-            ownership.mark(folder, files)
+    with _explained(folder):
+        if folder.is_symlink():
+            raise InputError(f"{folder} is a link; name what it points to instead")
+        if folder.exists() and not folder.is_dir():
+            raise InputError(f"{folder} is a file and not a folder: choose another name")
+        folder.mkdir(parents=True, exist_ok=True)
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise InputError(f"cannot write to {folder}: it does not allow it")
+        if not begun:
+            for each in folder.iterdir():
+                own = STAGING.fullmatch(each.name) or each.name == ownership.MARK
+                if not own and not (each.is_file() and ownership.kind_of(each) == "empty"):
+                    raise InputError(
+                        f"{folder} holds something other than {holds} ({each.name}); "
+                        "it is left alone: choose another name"
+                    )
+            _mark(folder, ())
+
+
+def write_into(folder: str | Path, files: Mapping[Path, bytes]) -> None:
+    """Write `files` into a `folder` that kodex made before, each whole or not at all.
+
+    All of them are looked at first: what is there already is replaced only if kodex wrote it.
+    """
+    folder = Path(folder)
+    marked = ownership.owned(folder) is not None
+    for path in files:
+        # A folder of before there were marks holds what its reader took for kodex's.
+        if marked or not path.exists():
+            check_output(path, replace=True)
+    _mark(folder, [path.relative_to(folder).as_posix() for path in files])
+    for path, content in files.items():
+        with new_file(path, replace=True) as fresh:
+            fresh.write_bytes(content)
+
+
+def _mark(folder: Path, names: Iterable[str]) -> None:
+    """Write down, in one step, that kodex wrote files of these `names` to `folder`."""
+    path = folder / ownership.MARK
+    text = ownership.mark(folder, names)
+    if path.is_symlink():
+        raise InputError(f"{path} is a link, and links are left alone: remove it")
+    if path.exists() and path.read_text(encoding="utf-8", errors="replace") == text:
+        return
+    with _explained(path), _staged(path) as fresh:
+        fresh.write_text(text, encoding="utf-8")
+        with undisturbed(), locked(folder):
+            fresh.replace(path)
 
 
 def remove_output(path: str | Path) -> None:
@@ -142,11 +191,12 @@ def _land(fresh: Path, path: Path, replace: bool) -> None:
 def _exchange(fresh: Path, path: Path) -> None:
     ownership.check_replaceable(path)
     ownership.check_same_kind(path, fresh)
+    listed = ownership.is_listed(path)
     old = exchange(fresh, path, fresh.with_name(fresh.name + ASIDE))
     try:
         ownership.check_same_kind(old, path)
-        strange = ownership.foreign(old) if old.is_dir() else None
-        if old.is_symlink() or strange:
+        known = ownership.foreign(old) is None if old.is_dir() else ownership.says_kodex(old)
+        if old.is_symlink() or not (known or listed):
             raise InputError(f"{path} was changed while this command worked; it is left alone")
     except BaseException:
         exchange(old, path, fresh.with_name(f"{fresh.name}-again"))

@@ -2,7 +2,8 @@
 
 A folder is kodex's if it says so: a model by its `config.json`, any other by `.kodex.json`, which
 lists the files that were written. Whatever is not listed is somebody's, and a folder that holds it
-is left alone. A file is replaced only by one of the same kind.
+is left alone. A file is kodex's if it says so itself, or if a folder that it is in lists it; and it
+is replaced only by one of the same kind.
 """
 
 import json
@@ -23,12 +24,19 @@ ARRAYS_FILE = "model.safetensors"
 MODEL_FORMAT = "kodex-model"
 DOCUMENTS = "documents"  # the entry of a model's config.json that lists texts beside it
 LARGEST_MARK = 10_000_000  # bytes
-# how a file begins -> what it is
-SIGNATURES = {
-    b"\x89HDF\r\n\x1a\n": "HDF5 file",
-    b"\x89PNG\r\n\x1a\n": "PNG picture",
-    b"GIF8": "GIF",
-    b"PK\x03\x04": "archive",
+DEEPEST = 5  # folders, of which one lists a file: TASK/ROW/seed-N/analysis of a study
+UNKNOWN = "text or something unknown"
+HEAD = 2**20  # bytes of a file in which it says what it is
+# what a file is -> how it begins, and what is in it if kodex wrote it
+KINDS = {
+    "HDF5 file": (rb"\x89HDF\r\n\x1a\n", rb"kodex"),
+    "PNG picture": (rb"\x89PNG\r\n\x1a\n", rb"tEXtSoftware\0kodex|tEXtSource\0"),
+    "GIF": (rb"GIF8", rb"kodex"),
+    "film": (rb"(?s:....)ftyp", rb"kodex"),
+    "C program": (rb"/\* ", rb"\A[^\n]* a policy that kodex "),
+    "ONNX model": (rb"\x08(?s:.)\x12\x05kodex", rb""),
+    "page": (rb"<!doctype html>", rb"<title>kodex: "),
+    "page of results": (rb"# ", rb"\n<!-- Made by `make results` from "),
 }
 
 
@@ -54,7 +62,13 @@ def check_replaceable(path: Path) -> None:
                 f"{path} holds something other than what kodex wrote there ({strange}); "
                 "it is left alone: choose another name, or remove it yourself"
             )
-    elif path.exists() and not path.is_file():
+    elif path.is_file():
+        if not (is_listed(path) or says_kodex(path)):
+            raise InputError(
+                f"{path} was not written by kodex, and nothing else is replaced: "
+                "choose another name, or remove it yourself"
+            )
+    elif path.exists():
         raise InputError(f"{path} is neither a file nor a folder: choose another name")
 
 
@@ -80,17 +94,35 @@ def check_kind(old: Path, kind: str) -> None:
 
 def kind_of(file: Path) -> str:
     """Return what kind of file it is, by how it begins."""
-    with file.open("rb") as opened:
-        head = opened.read(4096)
+    head = _head(file)
     if not head:
         return "empty"
-    if head[4:8] == b"ftyp":
-        return "film"
-    for signature, kind in SIGNATURES.items():
-        if head.startswith(signature):
-            return kind
     found = re.match(rb'\s*\{\s*"format"\s*:\s*"(kodex-[a-z-]+)"', head)
-    return f"{found[1].decode()} file" if found else "text or something unknown"
+    if found:
+        return f"{found[1].decode()} file"
+    return next((kind for kind, (start, _) in KINDS.items() if re.match(start, head)), UNKNOWN)
+
+
+def says_kodex(file: Path) -> bool:
+    """Return whether a file says itself that kodex wrote it, or says nothing at all."""
+    kind = kind_of(file)
+    if kind in KINDS:
+        return re.search(KINDS[kind][1], _head(file)) is not None
+    return kind != UNKNOWN
+
+
+def is_listed(file: Path) -> bool:
+    """Return whether a folder that `file` is in says that kodex wrote it."""
+    whole = file.absolute()
+    return any(
+        whole.relative_to(folder).as_posix() in (owned(folder) or ())
+        for folder in list(whole.parents)[:DEEPEST]
+    )
+
+
+def _head(file: Path) -> bytes:
+    with file.open("rb") as opened:
+        return opened.read(HEAD)
 
 
 def foreign(folder: Path) -> str | None:
@@ -117,14 +149,15 @@ def owned(folder: Path) -> frozenset[str] | None:
     return None
 
 
-def mark(folder: Path, more: Iterable[Path] = ()) -> None:
-    """Write down which files of `folder` are kodex's: those known to be, or all, and `more`."""
-    known = owned(folder)
-    if known is None:
-        known = frozenset(name for name, _ in _walk(folder))
-    names = sorted({*known, *(path.relative_to(folder).as_posix() for path in more)} - {MARK})
-    content = {"format": FORMAT, "version": VERSION, "files": names}
-    (folder / MARK).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+def mark(folder: Path, names: Iterable[str]) -> str:
+    """Return the content of a mark that lists `names` beside those that `folder` lists already."""
+    listed = sorted({*names, *(owned(folder) or ())} - {MARK})
+    return json.dumps({"format": FORMAT, "version": VERSION, "files": listed}, indent=2) + "\n"
+
+
+def files_in(folder: Path) -> list[str]:
+    """Return the names of all files in `folder`, of its folders too."""
+    return [name for name, _ in _walk(folder)]
 
 
 def remove_owned(path: Path) -> None:

@@ -25,7 +25,7 @@ from kodex.evaluation.analysis import Operator
 from kodex.koopman import Spectrum
 from kodex.reports.published import PAGE, page_files, publish, source_of
 from kodex.reports.study import Line, StudyPlan, StudyResults, read_study
-from kodex.reports.study_file import FILE, read_study_file, write_study_file
+from kodex.reports.study_file import FILE, read_study_file, study_text
 from kodex.reports.study_tables import definition_tables, markdown
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "results"
@@ -84,6 +84,11 @@ def made(task, row, seed, random):
             "policy": f"{row}-{seed}",
         },
     )
+
+
+def write_study_file(path, study):
+    path.write_text(study_text(study), encoding="utf-8")
+    return path
 
 
 def test_the_small_file_says_what_the_folder_says(folder, tmp_path):
@@ -214,7 +219,7 @@ def test_a_changed_file_disagrees_with_its_page_and_figures(folder, tmp_path):
 def disagreements(folder):
     """Return which files beside the results in `folder` were not made of them."""
     digest = hashlib.sha256((folder / FILE).read_bytes()).hexdigest()[:16]
-    wanted = page_files(folder)
+    wanted = page_files((folder / FILE).read_bytes())
     there = {path.name: path.read_bytes() for path in folder.iterdir() if path.name != FILE}
     wrong = set(wanted) ^ set(there)
     wrong |= {PAGE} if there.get(PAGE) != wanted[PAGE] else set()

@@ -205,9 +205,9 @@ def test_a_new_folder_vanishes_when_its_block_fails(tmp_path):
 def test_a_new_file_replaces_the_old_only_when_its_block_ends_well(tmp_path):
     path = tmp_path / "results.json"
     with new_file(path) as fresh:
-        fresh.write_text("first")
+        fresh.write_text('{"format": "kodex-results"}')
     with pytest.raises(RuntimeError, match="midway"), new_file(path, replace=True) as fresh:
         fresh.write_text("second, half")
         raise RuntimeError("midway")
-    assert path.read_text() == "first"
+    assert path.read_text() == '{"format": "kodex-results"}'
     assert folder_names(tmp_path) == ["results.json"]

@@ -12,7 +12,7 @@ from disk_changes import killed_before
 
 from kodex.errors import InputError
 from kodex.storage import Stored, new_file, new_folder, outputs, read_model, swap, write_model
-from kodex.storage.outputs import add_to_folder, check_output, remove_output
+from kodex.storage.outputs import begin_folder, check_output, remove_output, write_into
 from kodex.storage.ownership import MARK
 
 
@@ -196,7 +196,17 @@ def test_what_is_put_there_at_the_very_moment_is_put_back(either_system, monkeyp
     ("old", "new", "may"),
     [
         (b"", b"\x89HDF\r\n\x1a\n", True),
-        (b"\x89HDF\r\n\x1a\nold", b"\x89HDF\r\n\x1a\nnew", True),
+        (b"\x89HDF\r\n\x1a\nold kodex-trajectories", b"\x89HDF\r\n\x1a\nnew", True),
+        (b"\x89HDF\r\n\x1a\nsomebody's data", b"\x89HDF\r\n\x1a\nnew", False),
+        (b"/* door: a policy that kodex 0.1 wrote", b"/* door: a policy that kodex 9 wrote", True),
+        (b"/* my robot, without kodex", b"/* door: a policy that kodex 9 wrote", False),
+        (b"# door\n\n<!-- Made by `make results` from a", b"# door\n", True),
+        (b"# thesis, with kodex\n", b"# door\n", False),
+        (b"<!doctype html><title>kodex: door", b"<!doctype html>", True),
+        (b"<!doctype html><title>me", b"<!doctype html>", False),
+        (b"\x08\x0a\x12\x05kodex old", b"\x08\x0a\x12\x05kodex", True),
+        (b"\x08\x0a\x12\x05torch old", b"\x08\x0a\x12\x05kodex", False),
+        (b"notes", b"text", False),
         (b"\\documentclass", b"\x89HDF\r\n\x1a\n", False),
         (b"\\documentclass", b'{\n  "format": "kodex-results"', False),
         (b'{"name": "my web page"}', b'{\n  "format": "kodex-results"', False),
@@ -210,7 +220,10 @@ def test_a_file_is_replaced_only_by_one_of_its_kind(either_system, old, new, may
         with new_file("file", replace=True) as fresh:
             fresh.write_bytes(new)
     else:
-        with pytest.raises(InputError, match="only a"), new_file("file", replace=True) as fresh:
+        with (
+            pytest.raises(InputError, match=r"only a|not written by kodex"),
+            new_file("file", replace=True) as fresh,
+        ):
             fresh.write_bytes(new)
     assert Path("file").read_bytes() == (new if may else old)
     assert names() == ["file"]
@@ -228,10 +241,56 @@ def test_a_model_of_another_library_is_never_replaced():
 
 def test_files_that_are_added_later_belong_to_the_folder():
     write_run("run", "old")
-    Path("run/report.html").write_text("page")
-    add_to_folder("run", [Path("run/report.html")])
+    write_into("run", {Path("run/report.html"): b"page"})
+    write_into("run", {Path("run/report.html"): b"page 2", Path("run/plots/b.png"): b"plot"})
+    assert texts("run")["report.html"] == "page 2"
     write_run("run", replace=True)
     assert texts("run") == RUN
+
+
+def test_what_somebody_put_beside_is_not_overwritten_by_a_later_file():
+    write_run("run", "old")
+    Path("run/table.md").write_text("precious")
+    before = tree("run")
+    with pytest.raises(InputError, match=r"table\.md was not written by kodex"):
+        write_into("run", {Path("run/report.html"): b"page", Path("run/table.md"): b"table"})
+    assert tree("run") == before  # the first of the two is not written either
+
+
+def test_a_mark_that_leads_elsewhere_is_not_followed():
+    write_run("run", "old")
+    Path("precious").write_text("precious")
+    Path("run", MARK).unlink()
+    Path("run", MARK).symlink_to("../precious")
+    with pytest.raises(InputError, match="is a link"):
+        write_into("run", {Path("run/report.html"): b"page"})
+    assert Path("precious").read_text() == "precious"
+
+
+def test_a_study_begins_where_there_is_nothing_and_goes_on_where_it_began():
+    Path("work").mkdir()
+    Path("work/table.md").write_text("precious")
+    with pytest.raises(InputError, match=r"other than a study \(table\.md\)"):
+        begin_folder("work", holds="a study", begun=False)
+    Path("link").symlink_to("work")
+    Path("file").write_text("precious")
+    for name in ("link", "file", "file/below"):
+        with pytest.raises(InputError):
+            begin_folder(name, holds="a study", begun=True)
+    assert tree("work") == {"table.md": "precious"}
+    Path("new").mkdir()
+    for begun in (False, False, True):  # killed before there was anything of a study; then after
+        begin_folder("new", holds="a study", begun=begun)
+    write_into("new", {Path("new/table.md"): b"1"})
+    write_into("new", {Path("new/table.md"): b"2"})
+    assert texts("new") == {"table.md": "2"}
+
+
+def test_what_a_folder_of_before_marks_holds_may_be_written_again():
+    Path("run").mkdir()
+    Path("run/table.md").write_text("old")
+    write_into("run", {Path("run/table.md"): b"new"})
+    assert texts("run") == {"table.md": "new"}
 
 
 def test_only_what_kodex_wrote_is_removed():
@@ -291,7 +350,8 @@ def test_what_cannot_be_removed_after_the_swap_costs_neither_old_nor_new(monkeyp
 
 SETUP = "from kodex.storage import Stored, write_model, new_file, new_folder, read_model"
 MODEL = 'write_model(Stored("new"), "model", replace=True)'
-FILE = 'with new_file("a.txt", replace=True) as fresh: fresh.write_text("new")'
+OLD, NEW = '{"format": "kodex-a", "is": "old"}', '{"format": "kodex-a", "is": "new"}'
+FILE = f'with new_file("a.json", replace=True) as fresh: fresh.write_text({NEW!r})'
 STEPS = "\nfrom kodex.storage import swap\nswap._renameat2 = lambda *_: False"
 
 
@@ -312,16 +372,16 @@ def test_a_kill_before_any_change_of_the_disk_leaves_the_old_or_the_new_model(se
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX's")
 def test_a_kill_before_any_change_of_the_disk_leaves_the_old_or_the_new_file():
-    Path("a.txt").write_text("old")
+    Path("a.json").write_text(OLD)
     number = 0
     while killed_before(number, SETUP, FILE, "."):
-        assert Path("a.txt").read_text() in ("old", "new")
-        with new_file("a.txt", replace=True) as fresh:
-            fresh.write_text("old")
-        assert names() == ["a.txt"]
+        assert Path("a.json").read_text() in (OLD, NEW)
+        with new_file("a.json", replace=True) as fresh:
+            fresh.write_text(OLD)
+        assert names() == ["a.json"]
         number += 1
     assert number >= 4
-    assert Path("a.txt").read_text() == "new"
+    assert Path("a.json").read_text() == NEW
 
 
 def test_hidden_folders_of_the_living_are_not_removed():

@@ -23,7 +23,8 @@ from kodex.experts.dapg.experience import ValueNetwork, experience_of
 from kodex.experts.dapg.settings import DapgSettings
 from kodex.networks.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from kodex.rollout import roll_out
-from kodex.storage import Stored, new_file, restoring, write_model
+from kodex.storage import Stored, begin_folder, restoring, write_into, write_model
+from kodex.storage.ownership import is_listed
 from kodex.tasks import Task
 
 CHECKPOINT, EXPERT, LOG = "checkpoint", "expert", "log.jsonl"
@@ -132,17 +133,19 @@ def columns(lines: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
 
 
 def _write_log(path: Path, lines: Sequence[Mapping[str, Any]]) -> None:
-    with new_file(path, replace=True) as fresh:
-        fresh.write_text("".join(json.dumps(dict(line)) + "\n" for line in lines))
+    text = "".join(json.dumps(dict(line)) + "\n" for line in lines)
+    write_into(path.parent, {path: text.encode()})
 
 
 def _opened(
     folder: Path, settings: DapgSettings, demonstrations: Pairs, seed: int, actor: Actor | None
 ) -> _Run:
     """Return how far the run in `folder` has come, or a new one."""
+    begun = (folder / CHECKPOINT).exists() or is_listed(folder / LOG)
+    begin_folder(folder, holds="a training run", begun=begun)
+    if not begun:
+        write_into(folder, {folder / LOG: b""})  # from now on it is known whose folder it is
     if not (folder / CHECKPOINT).exists():
-        if folder.is_dir() and any(folder.iterdir()):
-            raise InputError(f"{folder} holds something other than a training run; choose another")
         return _Run(begin(settings, demonstrations, seed, actor), [], [])
     # The number of iterations may differ: a longer run resumes where a shorter one ended.
     found = read_checkpoint(

@@ -99,7 +99,7 @@ def png(figure: Figure) -> bytes:
     for text in figure.findobj(Text):
         text.set_parse_math(False)  # a $ in a name is a $
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", metadata={"Software": None})
+    figure.savefig(buffer, format="png", metadata={"Software": "kodex"})
     return buffer.getvalue()
 
 

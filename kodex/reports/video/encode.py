@@ -75,7 +75,8 @@ def _write_mp4(path: Path, size: tuple[int, int], pictures: Iterable[Picture]) -
     raw = f"-f rawvideo -pix_fmt rgb24 -s {width}x{height} -r {FRAMES_PER_SECOND} -i -"
     # H.264 with colours at half resolution is what all browsers play, and needs even sides.
     encoded = "-vf pad=ceil(iw/2)*2:ceil(ih/2)*2 -c:v libx264 -pix_fmt yuv420p -crf 23"
-    words = f"-y -loglevel error {raw} {encoded} -movflags +faststart -f mp4"
+    film = "-movflags +faststart -metadata comment=kodex -f mp4"
+    words = f"-y -loglevel error {raw} {encoded} {film}"
     command = [find_ffmpeg(), *words.split(), str(path)]
     with Popen(command, stdin=PIPE, stderr=PIPE) as ffmpeg:  # noqa: S603, a list of our own words
         assert ffmpeg.stdin is not None
@@ -107,6 +108,7 @@ def _write_gif(path: Path, pictures: Iterable[Picture]) -> None:
         append_images=images,
         duration=1000 // FRAMES_PER_SECOND,  # milliseconds
         loop=0,
+        comment=b"kodex",
     )
 
 
