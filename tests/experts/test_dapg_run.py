@@ -98,6 +98,15 @@ def test_a_folder_with_something_else_is_left_alone(tmp_path):
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
 
+def test_a_run_that_was_killed_in_its_first_iteration_begins_again(finished, tmp_path):
+    folder = tmp_path / "killed"
+    run(folder, iterations=1)
+    shutil.rmtree(folder / "checkpoint")
+    (folder / ".checkpoint.0123456789ab.kodex").mkdir()
+    run(folder)
+    assert lines_without_seconds(folder) == lines_without_seconds(finished[0])
+
+
 def test_streams_of_starts_differ_by_purpose_and_from_evaluation():
     purposes = ("collection starts", "validation starts", "training starts 0", "training starts 1")
     drawn = [starts_for(purpose, DOOR, count=50, seed=3).values for purpose in purposes]
