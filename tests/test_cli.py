@@ -288,4 +288,4 @@ def test_what_would_not_be_replaced_is_refused_before_the_work(tmp_path, capsys)
         ["collect", "door", "-o", str(tmp_path / "notes.h5")],
     ):
         assert main([*words, "--replace"]) == 2
-        assert "is a text or something unknown, and only a" in capsys.readouterr().err
+        assert "was not written by kodex" in capsys.readouterr().err

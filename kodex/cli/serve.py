@@ -40,7 +40,5 @@ def serve(
     try:
         server.run()
     except KeyboardInterrupt:
-        server.stop()
-        if isinstance(address, Path):
-            address.unlink(missing_ok=True)
+        server.close()
     say(server.statistics.sentence(server.deadline))

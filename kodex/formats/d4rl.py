@@ -33,6 +33,8 @@ def read(path: Path, roles: Roles) -> Taken:
         for name in ("terminals", "timeouts"):
             flags = hdf5.array(file, name)
             if flags is not None:
+                if not np.isfinite(flags).all():
+                    raise InputError(f"{name} must be true or false at every step")
                 ends |= _rows(name, flags, rows).reshape(rows, -1).any(axis=1)
         if not ends.any():
             raise InputError(

@@ -1,11 +1,13 @@
 """HDF5 files of strangers: read as arrays of numbers, never led out of the file.
 
 A file can point to other files (external links, external and virtual storage) and claim more
-numbers than it holds. All of that is refused, whatever the format.
+numbers than it holds. All of that is refused, whatever the format: all arrays together have at most
+`PACKED` times the bytes of the file, or `SMALL`.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +19,10 @@ from kodex.demonstrations.plain_hdf5 import check_heaps
 from kodex.errors import InputError
 
 DAMAGE = (OSError, KeyError, ValueError, TypeError, AttributeError, RuntimeError, MemoryError)
-LARGE = 1 << 30  # bytes; larger arrays must be on the disk, and not only be claimed
-PACKED = 1000  # times: what compression saves at most
+SMALL = 2**29  # bytes, which may be zeros that compress to nothing
+PACKED = 100  # times: what compression saves at most
+NUMBERS, ANY = "fiub", "fiubcSUOVmM"  # kinds of NumPy; others than numbers are then left out
+_bytes_left: ContextVar[int] = ContextVar("bytes that the open file may still claim")
 
 
 @contextmanager
@@ -31,6 +35,7 @@ def opened(path: Path) -> Iterator[h5py.File]:
     except OSError as error:
         raise InputError(f"{path} is not a whole HDF5 file ({error})") from None
     with file:
+        _bytes_left.set(max(SMALL, PACKED * path.stat().st_size))
         try:
             check_heaps(path)
             yield file
@@ -63,8 +68,8 @@ def groups(group: h5py.Group, prefix: str) -> list[tuple[str, h5py.Group]]:
     return [numbered[number] for number in sorted(numbered)]
 
 
-def array(group: h5py.Group, name: str) -> NDArray[Any] | None:
-    """Return the array `name` of `group`, or None if there is none."""
+def array(group: h5py.Group, name: str, *, kinds: str = NUMBERS) -> NDArray[Any] | None:
+    """Return the array `name` of `group`, or None if there is none; refuse other `kinds`."""
     found = member(group, name)
     if found is None:
         return None
@@ -72,9 +77,14 @@ def array(group: h5py.Group, name: str) -> NDArray[Any] | None:
         raise InputError(f"{name} must be an array")
     if found.external or found.is_virtual:
         raise InputError(f"{name} is stored in another file, which is not read")
-    stored = found.id.get_storage_size()
-    if found.nbytes > max(LARGE, PACKED * stored):
-        raise InputError(f"{name} claims {found.nbytes} bytes, and {stored} are stored")
+    if found.dtype.kind not in kinds:
+        raise InputError(f"{name} must be an array of numbers; found {found.dtype}")
+    left = _bytes_left.get()
+    if found.nbytes > left:
+        raise InputError(
+            f"{name} claims {found.nbytes} bytes; of a file this long at most {left} more are read"
+        )
+    _bytes_left.set(left - found.nbytes)
     values = np.asarray(found[()])
     if values.ndim == 0:
         raise InputError(f"{name} must be an array; found a single value")
@@ -96,7 +106,7 @@ def arrays_below(group: h5py.Group, prefix: str = "") -> Iterator[tuple[str, NDA
         if isinstance(found, h5py.Group):
             yield from arrays_below(found, f"{prefix}{name}_")
         elif isinstance(found, h5py.Dataset) and found.ndim:
-            values = array(group, name)
+            values = array(group, name, kinds=ANY)
             assert values is not None
             yield f"{prefix}{name}", values
 

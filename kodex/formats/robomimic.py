@@ -55,7 +55,8 @@ def _read_demo(group: h5py.Group, recording: Recording, own: dict[str, Any]) -> 
     else:
         parts = [("state", hdf5.needed(group, "states"))]
     for name, values in parts:
-        if name in own and values.ndim == 2 and values.shape[1] == len(own[name]):
+        numbers = values.dtype.kind in hdf5.NUMBERS
+        if name in own and numbers and values.ndim == 2 and values.shape[1] == len(own[name]):
             columns |= {each: values[:, index] for index, each in enumerate(own[name])}
         elif not add_columns(columns, name, values):
             recording.lose(f"observations that are no lists of numbers: {name}")

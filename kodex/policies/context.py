@@ -143,6 +143,8 @@ def context_vector(names: tuple[str, ...], given: Mapping[str, float] | None) ->
     """Return the numbers called `names`, (names,); None where none are needed."""
     if not names:
         return None
+    if not isinstance(given, Mapping | None):
+        raise InputError(f"the context must be numbers by name; found {given!r:.60}")
     missing = [name for name in names if name not in (given or {})]
     if missing:
         raise InputError(f"the context must have {', '.join(names)}; missing: {', '.join(missing)}")

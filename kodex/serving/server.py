@@ -68,6 +68,7 @@ class Server:
         self.statistics = Statistics()
         self._path = address if isinstance(address, Path) else None
         self._socket = _listening(address)
+        self._made = _identity(self._path)
         self._stopped = threading.Event()
 
     @property
@@ -86,12 +87,17 @@ class Server:
                     continue
                 self.statistics.robots += 1
                 threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
-        if self._path is not None:
-            self._path.unlink(missing_ok=True)
+        self.close()
 
     def stop(self) -> None:
         """Let `run` end."""
         self._stopped.set()
+
+    def close(self) -> None:
+        """Stop, and remove the socket; not what somebody else has put in its place."""
+        self.stop()
+        if self._path is not None and _identity(self._path) == self._made:
+            self._path.unlink(missing_ok=True)
 
     def _serve(self, connection: socket.socket) -> None:
         session = Session(self.policy)
@@ -160,12 +166,20 @@ def _listening(address: Path | tuple[str, int]) -> socket.socket:
         listener.close()
         named = address if isinstance(address, Path) else f"{address[0]} port {address[1]}"
         raise InputError(
-            f"cannot listen on {named} ({error.strerror}): choose another one"
+            f"cannot listen on {named} ({error.strerror or error}): choose another one"
         ) from None
     if isinstance(address, Path):
         address.chmod(0o600)  # for this user alone
     listener.listen()
     return listener
+
+
+def _identity(path: Path | None) -> tuple[int, int] | None:
+    """Return what tells one entry of the disk from another that has its name."""
+    if path is None or not path.exists():
+        return None
+    found = path.lstat()
+    return found.st_dev, found.st_ino
 
 
 def _remove_if_dead(path: Path) -> None:

@@ -251,6 +251,26 @@ def not_a_number(path):
         file["observations"][6, 1] = np.nan
 
 
+def exchanged(name, values):
+    """Return what writes a file in which one array is another."""
+
+    def make(path):
+        write_d4rl(path, (4, 5))
+        with h5py.File(path, "r+") as file:
+            file.pop(name, None)
+            file[name] = values
+
+    return make
+
+
+def many_claims(path):
+    """Claim the same room again and again, each time as little as is allowed."""
+    write_as(path, demonstrations(1), "robomimic")
+    with h5py.File(path, "r+") as file:
+        for number in range(20):
+            file["data/demo_0/obs"].create_dataset(f"x{number}", (2**23,), "f8", chunks=(1000,))
+
+
 def objects(path):
     np.savez(path, states=np.array([{"a": 1}], dtype=object))
 
@@ -263,6 +283,10 @@ REFUSED = {
     "link": ("a.h5", external, "link to somewhere else"),
     "outside": ("a.h5", outside, "stored in another file"),
     "enormous": ("a.h5", enormous, "claims 8000000000000 bytes"),
+    "many claims": ("a.hdf5", many_claims, "at most"),
+    "complex": ("a.h5", exchanged("actions", np.ones((9, 2), complex)), "array of numbers"),
+    "words": ("a.h5", exchanged("timeouts", np.array([b"a"] * 9)), "array of numbers"),
+    "NaN flags": ("a.h5", exchanged("timeouts", np.full(9, np.nan)), "true or false"),
     "short": ("a.h5", short, "actions must have 9 rows"),
     "NaN": ("a.h5", not_a_number, "episode 1: states must be finite; found nan at step 2"),
     "no ends": ("a.h5", lambda p: write_d4rl(p, (4,), cut=True), "where an episode ends"),

@@ -162,6 +162,9 @@ def test_context_is_given_by_name_and_what_is_missing_is_named(learned, name):
     for odd in (np.nan, "left", None):
         with pytest.raises(InputError, match="side must be finite numbers"):
             session.reset(SHOWN[0].states[0], {"side": odd})
+    for odd in (3, [0.3], "side"):
+        with pytest.raises(InputError, match="must be numbers by name; found"):
+            session.reset(SHOWN[0].states[0], odd)
     session.reset(SHOWN[0].states[0], {"side": 0.3, "and": "more"})
 
 

@@ -75,6 +75,14 @@ def test_a_local_socket_is_for_this_user_alone_and_vanishes(tmp_path):
     assert not path.exists()
 
 
+def test_what_somebody_put_in_the_place_of_the_socket_stays(tmp_path):
+    path = tmp_path / "policy.sock"
+    with serving(address=path):
+        path.unlink()
+        path.write_text("precious")
+    assert path.read_text() == "precious"
+
+
 def test_a_socket_in_use_is_left_alone_and_a_dead_one_replaced(tmp_path):
     path = tmp_path / "policy.sock"
     with serving(address=path), pytest.raises(InputError, match="another server"):
