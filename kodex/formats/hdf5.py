@@ -5,6 +5,7 @@ numbers than it holds. All of that is refused, whatever the format: all arrays t
 `PACKED` times the bytes of the file, or `SMALL`.
 """
 
+import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -43,6 +44,18 @@ def opened(path: Path) -> Iterator[h5py.File]:
             raise InputError(f"{path}: {error}") from None
         except DAMAGE as error:
             raise InputError(f"{path}: it is damaged ({error})") from None
+
+
+@contextmanager
+def written(path: Path, **options: Any) -> Iterator[h5py.File]:
+    """Yield an HDF5 file, which is at `path` when the block has ended well.
+
+    It is made in memory: when the disk is full in the midst of it, HDF5 crashes.
+    """
+    content = io.BytesIO()
+    with h5py.File(content, "w", **options) as file:
+        yield file
+    path.write_bytes(content.getbuffer())
 
 
 def member(group: h5py.Group, name: str) -> Any:

@@ -142,7 +142,7 @@ def write(path: Path, trajectories: TrajectorySet, *, replace: bool = False) -> 
     lost = not_held(trajectories, "signals")
     with new_folder(path, replace=replace) as folder:
         (folder / "data").mkdir()
-        with h5py.File(folder / "data" / DATA, "w", track_order=True) as file:
+        with hdf5.written(folder / "data" / DATA, track_order=True) as file:
             for number, trajectory in enumerate(trajectories):
                 _write_episode(file.create_group(f"episode_{number}"), number, trajectory, lost)
         size = (folder / "data" / DATA).stat().st_size

@@ -111,7 +111,7 @@ def write(path: Path, trajectories: TrajectorySet, *, replace: bool = False) -> 
         else:
             lost.add("the range of actions, which does not limit all of them")
     environment = {"env_name": first.provenance.get("task", "kodex"), "type": 3, "env_kwargs": {}}
-    with new_file(path, replace=replace) as fresh, h5py.File(fresh, "w") as file:
+    with new_file(path, replace=replace) as fresh, hdf5.written(fresh) as file:
         data = file.create_group("data", track_order=True)
         data.attrs["env_args"] = json.dumps(environment)
         data.attrs[LAYOUT] = json.dumps(own)

@@ -1,6 +1,10 @@
 """Formats of others: what goes out comes back, and what comes in means the same or is refused."""
 
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -355,3 +359,31 @@ def test_without_pyarrow_one_sentence_says_what_to_install(tmp_path, capsys, mon
     words = ["convert", str(tmp_path / "a.h5"), "-o", str(tmp_path / "b"), "--to", "lerobot"]
     assert main(words) == 2
     assert "a LeRobot data set needs pyarrow: pip install" in capsys.readouterr().err
+
+
+FULL = """
+import resource
+from kodex.errors import InputError
+from kodex.formats import write_as
+from tests.formats.made_files import demonstrations
+for name in ("minari", "robomimic"):
+    for limit in (3_000, 10_000):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+        try:
+            write_as(f"{name}-{limit}", demonstrations(40), name)
+        except InputError as error:
+            print(str(error).count("\\n"), "File too large" in str(error))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits are POSIX's")
+def test_a_disk_that_takes_no_more_is_one_sentence_and_no_crash(tmp_path):
+    answer = subprocess.run(
+        [sys.executable, "-c", FULL],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        capture_output=True,
+        text=True,
+    )
+    assert (answer.returncode, answer.stdout) == (0, 4 * "0 True\n"), answer.stderr
+    assert list(tmp_path.iterdir()) == []

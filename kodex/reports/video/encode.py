@@ -1,5 +1,7 @@
 """Videos: a film written as MP4, which every browser plays, or as GIF."""
 
+import errno
+import os
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import closing
 from itertools import chain
@@ -89,7 +91,10 @@ def _write_mp4(path: Path, size: tuple[int, int], pictures: Iterable[Picture]) -
             pass  # it ended early; what it said follows
         said = ffmpeg.stderr.read().decode(errors="replace").strip()
     if ffmpeg.returncode != 0:
-        raise InputError(f"ffmpeg could not write the video: {said or ffmpeg.returncode}")
+        if os.strerror(errno.ENOSPC) in said:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        last = said.splitlines()[-1] if said else ffmpeg.returncode
+        raise InputError(f"ffmpeg could not write the video: {last}")
 
 
 def _write_gif(path: Path, pictures: Iterable[Picture]) -> None:
