@@ -12,8 +12,8 @@ from kodex.baselines import ClonedPolicy
 from kodex.export.acting_dynamics import dynamics_part
 from kodex.export.acting_features import controlled, lifted, outputs_of, refusal
 from kodex.export.acting_koopman import koopman_part
-from kodex.export.acting_part import Part
 from kodex.export.program import (
+    Part,
     Program,
     Vector,
     affine,

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from kodex.errors import InputError
 from kodex.export.acting_features import controlled, lifted, recovered
-from kodex.export.acting_part import Part
 from kodex.export.program import (
+    Part,
     Vector,
     affine,
     clip,

@@ -3,10 +3,11 @@
 A policy whose acting is NumPy is a handful of gathers, products and elementwise functions. Written
 down as a `Program`, the same description becomes C (`kodex.export.c`), ONNX (`kodex.export.onnx`)
 and a web page (`kodex.export.web`); `run` is its meaning, in NumPy, and what all three are checked
-against. The memory of an episode is one vector that goes in and comes out.
+against. The memory of an episode is one vector that goes in and comes out, and a `Part` is what
+remembers: reference dynamics, or a whole policy.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -259,3 +260,11 @@ def _nearest(vector: Vector, at: Array) -> Array:
 def _alike(one: Vector, other: Vector) -> tuple[Vector, Vector]:
     assert one.size == other.size, f"vectors of {one.size} and {other.size} components"
     return one, other
+
+
+class Part(NamedTuple):
+    """Something with a memory, which gives a vector at every step: a reference or an action."""
+
+    memory_size: int
+    begin: Callable[[Vector], Vector]  # what is seen first -> memory
+    step: Callable[[Vector, Vector], tuple[Vector, Vector]]  # memory, seen -> output, memory

@@ -1,17 +1,24 @@
-"""Finding an environment: by its ID in Gymnasium's registry, or by the function that makes it."""
+"""Finding an environment: by its ID in Gymnasium's registry, or by the function that makes it.
+
+Fetch and Shadow-hand environments of gymnasium-robotics 1.4 are made on a MuJoCo newer than they
+are: since MuJoCo 3.12, `mjJNT_HINGE == np.int32(3)` is False (and the other way round True), so
+that gymnasium-robotics, which asks `joint_type in (mjJNT_HINGE, mjJNT_SLIDE)`, takes every joint
+for a wrong one and its Fetch environments cannot be made. Its module, and nothing else, is given
+joint types that are plain numbers.
+"""
 
 import contextlib
 import io
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.util import find_spec
+from types import SimpleNamespace
 from typing import Any
 
 import gymnasium
 
 from kodex.errors import InputError
 from kodex.gym.copies import AnyEnv
-from kodex.gym.robotics import let_joint_types_be_numbers
 from kodex.lookup import imported
 
 
@@ -73,3 +80,28 @@ def _checked(made: Any) -> AnyEnv:
 def _refuse(arguments: Mapping[str, Any], what: str) -> None:
     if arguments:
         raise InputError(f"{what} takes no further arguments; found {', '.join(arguments)}")
+
+
+def let_joint_types_be_numbers() -> None:
+    """Mend gymnasium-robotics in this process, if it is there and needs it."""
+    import mujoco
+    import numpy as np
+
+    hinge = mujoco.mjtJoint.mjJNT_HINGE
+    if hinge == np.int32(int(hinge)):
+        return
+    from gymnasium_robotics.utils import mujoco_utils
+
+    mujoco_utils.mujoco = _MuJoCo(mujoco)
+
+
+class _MuJoCo:
+    """MuJoCo, but for its joint types."""
+
+    def __init__(self, mujoco: Any) -> None:
+        self._mujoco = mujoco
+        kinds = mujoco.mjtJoint.__members__
+        self.mjtJoint = SimpleNamespace(**{name: int(kind) for name, kind in kinds.items()})
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._mujoco, name)

@@ -9,11 +9,6 @@ from kodex.koopman.analysis import (
     one_step_residuals,
     spectrum,
 )
-from kodex.koopman.contraction import (
-    Contraction,
-    closed_loop,
-    contraction_of,
-)
 from kodex.koopman.correction import Correction, innovation_covariance, noise_covariance
 from kodex.koopman.cross_validation import (
     CrossValidated,
@@ -60,7 +55,13 @@ from kodex.koopman.residuals import (
     pseudospectrum,
     residual_moment,
 )
-from kodex.koopman.stability import clip_radius, spectral_radius
+from kodex.koopman.stability import (
+    Contraction,
+    clip_radius,
+    closed_loop,
+    contraction_of,
+    spectral_radius,
+)
 from kodex.least_squares import NormalEquations, Pinv, Rank, Ridge, Solver
 
 __all__ = [

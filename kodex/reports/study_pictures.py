@@ -15,8 +15,7 @@ from kodex.reports.figures import (
 )
 from kodex.reports.page.section import Picture
 from kodex.reports.study import EXPERT, Line, StudyResults
-from kodex.reports.study_budgets import budget_pictures
-from kodex.reports.study_sweeps import sweep_pictures
+from kodex.reports.study_sweeps import budget_pictures, sweep_pictures
 
 
 def pictures(study: StudyResults) -> dict[str, list[Picture]]:

@@ -10,7 +10,7 @@ from kodex.export.samples import act_along, largest_difference, refuse_above
 from kodex.koopman import KoopmanLearner
 from kodex.lifting import DelayLearner
 from kodex.policies.monitor import monitored
-from kodex.rollout.sensors import with_delay
+from kodex.policies.parts import with_part
 from tests.export.policies import DEMONSTRATIONS, KINDS, KOOPMAN, SINGLE, made, tracking
 
 
@@ -49,7 +49,7 @@ def test_an_operator_that_acts_does_so_whatever_was_not_measured():
 def test_an_operator_for_late_measurements_is_refused():
     policy = made(KOOPMAN)
     with pytest.raises(InputError, match="late measurements"):
-        program_of(with_delay(policy, 2))
+        program_of(with_part(policy, "delay", 2))
 
 
 def test_a_monitor_is_left_behind():
