@@ -11,6 +11,7 @@ from kodex.demonstrations import TrajectorySet
 from kodex.standardiser import Standardiser
 from kodex.trajectory import Array
 
+STILL = 1e-3  # what spreads less is not blown up: a network would take noise for a signal
 Begin = Callable[[Array], Act]  # first observation -> who acts in that episode
 
 
@@ -40,7 +41,7 @@ def clone(demonstrations: TrajectorySet) -> Begin:
     """Learn a plain MLP: 256 and 256 ReLU on the standardised observation, 300 epochs of Adam."""
     states = np.concatenate([each.states[:-1] for each in demonstrations])
     actions = np.concatenate([each.actions for each in demonstrations])
-    standard = Standardiser.of(states)
+    standard = Standardiser.of(states, floor=STILL)
     network = MLPRegressor(
         hidden_layer_sizes=(256, 256), max_iter=300, n_iter_no_change=300, random_state=0
     )
