@@ -40,6 +40,7 @@ FORMATS: dict[str, Format] = {
 }
 ENDINGS = {".npz": "numpy", ".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet"}
 HDF5 = (".h5", ".hdf5", ".hdf")
+SIGNATURE = b"\x89HDF\r\n\x1a\n"  # of an HDF5 file
 
 
 def read_as(path: str | Path, name: str | None = None, roles: Roles | None = None) -> Taken:
@@ -77,12 +78,18 @@ def recognised(path: Path) -> str:
     ending = path.suffix.lower()
     if path.is_file() and ending in ENDINGS:
         return ENDINGS[ending]
-    if path.is_file() and ending in HDF5:
+    if path.is_file() and (ending in HDF5 or _begins_as_hdf5(path)):
         return _hdf5_format(path)
     hint = ": pickles can run code when they are read; save arrays with numpy.savez" * (
         ending in (".pkl", ".pickle")
     )
     raise InputError(f"{path} is of no known format ({', '.join(FORMATS)}){hint}")
+
+
+def _begins_as_hdf5(path: Path) -> bool:
+    """Return whether it is an HDF5 file, whatever its name ends with."""
+    with path.open("rb") as file:
+        return file.read(len(SIGNATURE)) == SIGNATURE
 
 
 def _hdf5_format(path: Path) -> str:

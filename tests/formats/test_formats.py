@@ -18,7 +18,7 @@ from kodex.demonstrations import read, write
 from kodex.errors import InputError
 from kodex.formats import Roles, read_as, recognised, write_as
 
-OUT = {"minari": "set", "robomimic": "set.hdf5", "lerobot": "set", "kodex": "set.h5"}
+OUT = {"minari": "set", "robomimic": "without_an_ending", "lerobot": "set", "kodex": "set.h5"}
 DIGITS = {"lerobot": 1e-6}
 
 
