@@ -36,8 +36,8 @@ from kodex.lifting import PaperPolynomial
 from kodex.policies import LiftedLearner
 from kodex.tasks import task
 
-BLOCKS = 8
-STARTS = 512
+BLOCKS = 6
+STARTS = 256
 ROUNDS = 2
 EMPTY = 200  # tasks that do nothing
 SPAWN = get_context("spawn")
@@ -222,7 +222,9 @@ def _empty_tasks(executor: Executor) -> None:
 
 def _small(executors: Executors) -> Table:
     """Show what an executor costs where there is little to do."""
-    table = Table(title="The default recipe from few demonstrations (Door): when not to spread")
+    table = Table(
+        title="The default recipe, one sharpness, from few demonstrations: when not to spread"
+    )
     for name in ("demonstrations", "this process, s", *(f"{name}, ratio" for name in executors)):
         table.add_column(name)
     for count in (50, 200):
