@@ -24,7 +24,7 @@ def report(
     Args:
         folder: the folder that kodex run, kodex reproduce or --publish wrote
         publish: write what a study measured to this folder, as one small file and its page
-        beside: more folders of the same study, such as other rows, to publish together
+        beside: more folders of the same study, such as other rows, or rows published before
         open: show the page in a browser: yes, no, or auto, which is yes at a terminal
     """
     from kodex.reports.published import publish as publish_study

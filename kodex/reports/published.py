@@ -8,14 +8,15 @@ import hashlib
 import struct
 import zlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from kodex.errors import InputError
 from kodex.evaluation import Results
 from kodex.reports import study_tables
 from kodex.reports.page.section import Picture
-from kodex.reports.study import StudyResults, joined, read_study, seed_of
-from kodex.reports.study_file import FILE, study_of, study_text
+from kodex.reports.study import Line, StudyResults, joined, read_study, seed_of
+from kodex.reports.study_file import FILE, read_study_file, study_of, study_text
 from kodex.reports.study_pictures import pictures
 from kodex.storage import check_output, new_file, read_file
 from kodex.storage.json_files import LARGEST
@@ -26,11 +27,31 @@ HEADER = 33  # bytes of a PNG file before its second chunk
 
 
 def publish(study_folders: Sequence[str | Path], folder: str | Path) -> Path:
-    """Write what a study measured, in one folder or several, to `folder`, with page and figures."""
-    study = joined([read_study(each) for each in study_folders])
-    content = study_text(study).encode()
+    """Write what a study measured, in one folder or several, to `folder`, with page and figures.
+
+    A folder may hold results that were published before: of those, rows that the others measured
+    anew are left out.
+    """
+    published = [Path(each) / FILE for each in study_folders if (Path(each) / FILE).exists()]
+    fresh = [read_study(each) for each in study_folders if Path(each) / FILE not in published]
+    earlier = [_without(read_study_file(each), fresh) for each in published]
+    content = study_text(joined([*fresh, *earlier])).encode()
     _write(Path(folder), {FILE: content, **page_files(content)})
     return Path(folder) / PAGE
+
+
+def _without(earlier: StudyResults, fresh: Sequence[StudyResults]) -> StudyResults:
+    """Return `earlier` without the rows of a task that `fresh` studies have results of."""
+
+    def kept(task: str, row: str, line: Line) -> Line:
+        again = (each.lines.get(task, {}).get(row, Line()) for each in fresh)
+        return Line() if any(each.results for each in again) else line
+
+    lines = {
+        task: {row: kept(task, row, line) for row, line in rows.items()}
+        for task, rows in earlier.lines.items()
+    }
+    return replace(earlier, lines=lines)
 
 
 def write_page(folder: str | Path) -> Path:

@@ -209,7 +209,11 @@ def joined(studies: Sequence[StudyResults]) -> StudyResults:
         for task in tasks
     }
     settings = {
-        task: {row: text for each in studies for row, text in each.settings.get(task, {}).items()}
+        task: {
+            row: text
+            for each in reversed(studies)
+            for row, text in each.settings.get(task, {}).items()
+        }
         for task in tasks
     }
     return StudyResults(replace(plan, tasks=tasks, rows=order), lines, settings)

@@ -210,11 +210,16 @@ def _provenance(study: StudyResults) -> dict[str, Any]:
     ]
     versions: dict[str, list[str]] = {}
     for provenance in every:
-        for name, version in provenance.get("versions", {}).items():
+        for name, found in provenance.get("versions", {}).items():
             known = versions.setdefault(name, [])
-            if version not in known:
-                known.append(version)
-    commands = dict.fromkeys(_bare(each["command"]) for each in every if "command" in each)
+            # results that were published before know the versions of all of them
+            again = [found] if isinstance(found, str) else found
+            known += [version for version in again if version not in known]
+    commands = dict.fromkeys(
+        command
+        for each in every
+        for command in ([_bare(each["command"])] if "command" in each else each.get("commands", []))
+    )
     return {"versions": versions, "commands": list(commands)}
 
 

@@ -231,3 +231,21 @@ def disagreements(folder):
 @pytest.mark.parametrize("folder", sorted(path.parent.name for path in PUBLISHED.glob(f"*/{FILE}")))
 def test_published_pages_and_figures_agree_with_their_files(folder):
     assert disagreements(PUBLISHED / folder) == [], "call make results"
+
+
+def test_rows_that_are_measured_again_replace_those_that_were_published(folder, tmp_path):
+    publish([folder], tmp_path / "page")
+    before = read_study_file(tmp_path / "page" / FILE)
+    again = tmp_path / "again"
+    shutil.copytree(folder, again)
+    for task in ("door", "tool"):
+        shutil.rmtree(again / task / "bc")
+        path = again / task / "koopman" / "seed-0" / "in.json"
+        path.unlink()
+        write_results(path, made(task, "koopman", 0, np.random.default_rng(7)))
+    publish([again, tmp_path / "page"], tmp_path / "page")
+    after = read_study_file(tmp_path / "page" / FILE)
+    assert after.lines["door"]["bc"].rate("in") == before.lines["door"]["bc"].rate("in")
+    expected = read_study(again).lines["door"]["koopman"].rate("in")
+    assert after.lines["door"]["koopman"].rate("in") == expected
+    assert len(after.lines["door"]["koopman"].results["in"]) == 2
