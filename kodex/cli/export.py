@@ -8,9 +8,8 @@ import tyro
 from kodex.cli.terminal import say
 from kodex.errors import InputError
 from kodex.export import program_of, samples_of
-from kodex.export.c import Precision
 from kodex.export.program import Program
-from kodex.export.samples import TOLERANCES, Samples, refuse_above
+from kodex.export.samples import Precision, Samples, refuse_above, tolerance
 from kodex.policies import load
 from kodex.storage import check_output, new_file, read_header
 
@@ -88,12 +87,12 @@ def _as_c(program: Program, samples: Samples, precision: Precision) -> tuple[byt
     difference = None
     if compiler() is not None:
         difference = Compiled(source, program, precision).difference(samples)
-        refuse_above(difference, TOLERANCES[precision], "C")
+        refuse_above(difference, tolerance(samples, precision), "C")
         source = c_source(program, samples, precision, difference)
     if difference is None:
         what = "C99, not checked as there is no C compiler here: call its self_test"
     else:
-        what = f"C99, which differs from NumPy by at most {difference:.1e}"
+        what = f"C99, which {_differs(difference, samples)}"
     return source.encode(), what
 
 
@@ -102,5 +101,12 @@ def _as_onnx(program: Program, samples: Samples, precision: Precision) -> tuple[
 
     model = onnx_model(program, samples, precision).SerializeToString()
     difference = onnx_difference(model, samples)
-    refuse_above(difference, TOLERANCES[precision], "ONNX")
-    return model, f"ONNX, which differs from NumPy by at most {difference:.1e} in onnxruntime"
+    refuse_above(difference, tolerance(samples, precision), "ONNX")
+    return model, f"ONNX, which in onnxruntime {_differs(difference, samples)}"
+
+
+def _differs(difference: float, samples: Samples) -> str:
+    return (
+        f"differs from NumPy by at most {difference:.1e}; NumPy's own rounding is "
+        f"{samples.rounding:.1e}"
+    )

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from string import Template
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +23,9 @@ from numpy.typing import NDArray
 from kodex import __version__
 from kodex.errors import InputError
 from kodex.export.program import Program, Vector, in_order
-from kodex.export.samples import Samples, largest_difference
+from kodex.export.samples import Precision, Samples, largest_difference
 from kodex.trajectory import Array
 
-Precision = Literal["float64", "float32"]
 FLAGS = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O2")
 TESTED_STATES = 3  # that the file holds with their actions
 

@@ -13,9 +13,8 @@ import numpy as np
 
 from kodex import __version__
 from kodex.errors import MissingFeatureError, install_command
-from kodex.export.c import Precision
 from kodex.export.program import Program, Vector, in_order
-from kodex.export.samples import Samples, largest_difference
+from kodex.export.samples import Precision, Samples, largest_difference
 from kodex.trajectory import Array
 
 OPSET, IR_VERSION = 17, 10

@@ -1,6 +1,6 @@
 """What an export is compared with: states that the policy meets, and the actions that it takes."""
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,10 @@ from kodex.tasks import TASKS, task
 from kodex.trajectory import Array
 
 EPISODES = 4
-TOLERANCES = {"float64": 1e-9, "float32": 1e-3}  # of an action, which goes from -1 to 1
+ROUNDED = {"float64": 1e-12, "float32": 1e-3}  # of the largest action
+ROUNDINGS = 10.0  # times NumPy's own rounding, where that is more: errors of chance vary so much
+
+Precision = Literal["float64", "float32"]
 
 
 class Samples(NamedTuple):
@@ -22,6 +25,7 @@ class Samples(NamedTuple):
     states: Array  # (episodes, steps, n)
     context: Array  # (episodes, c)
     actions: Array  # (episodes, steps, m)
+    rounding: float = 0.0  # by how much these actions differ from those of one episode at a time
 
 
 def samples_of(policy: Policy, *, seed: int = 0) -> Samples:
@@ -43,14 +47,26 @@ def samples_of(policy: Policy, *, seed: int = 0) -> Samples:
 
 
 def act_along(policy: Policy, states: Array, context: Array) -> Samples:
-    """Return the episodes with the actions that `policy` takes in them."""
+    """Return the episodes with the actions that `policy` takes in them.
+
+    One episode at a time is the same sums in another order, so it shows how much of a difference
+    is rounding: a policy with a long memory adds up what it rounds.
+    """
+    actions = _actions(policy, states, context)
+    alone = [
+        _actions(policy, states[at : at + 1], context[at : at + 1]) for at in range(len(states))
+    ]
+    return Samples(states, context, actions, largest_difference(np.concatenate(alone), actions))
+
+
+def _actions(policy: Policy, states: Array, context: Array) -> Array:
     memory = policy.begin(states[:, 0], context if policy.spec.context else None)
     actions = []
     for at in range(states.shape[1]):
         step = policy.step(memory, states[:, at])
         memory = step.memory
         actions.append(step.actions)
-    return Samples(states, context, np.stack(actions, axis=1))
+    return np.stack(actions, axis=1)
 
 
 def largest_difference(found: Array, wanted: Array) -> float:
@@ -59,10 +75,16 @@ def largest_difference(found: Array, wanted: Array) -> float:
     return float(np.where(np.isnan(difference), np.inf, difference).max())
 
 
-def refuse_above(difference: float, tolerance: float, what: str) -> None:
+def tolerance(samples: Samples, precision: Precision) -> float:
+    """Return by how much an export may differ from the actions of `samples`."""
+    rounded = ROUNDED[precision] * max(1.0, float(np.abs(samples.actions).max()))
+    return max(rounded, ROUNDINGS * samples.rounding)
+
+
+def refuse_above(difference: float, tolerated: float, what: str) -> None:
     """Refuse an export that does something other than the policy."""
-    if not difference <= tolerance:
+    if not (difference <= tolerated and np.isfinite(difference)):
         raise InputError(
             f"the {what} export differs from the policy by {difference:.2e}; at most "
-            f"{tolerance:.0e} is tolerated, so nothing was written: try --precision float64"
+            f"{tolerated:.0e} is tolerated, so nothing was written: try --precision float64"
         )

@@ -86,10 +86,18 @@ def test_the_verb_writes_checks_and_keeps_what_is_there(tmp_path, capsys):
     assert main(words) == 0
     printed = capsys.readouterr().out
     assert "differs from NumPy by at most" in printed
-    assert f"where it was written, was {printed.split()[-1]}." in (tmp_path / "skill.c").read_text()
+    found = re.search(r"at most (\S+);", printed)[1]
+    assert f"where it was written, was {found}." in (tmp_path / "skill.c").read_text()
     assert main(words) == 2
     assert "exists already" in capsys.readouterr().err
     assert main([*words, "--replace"]) == 0
+
+
+def test_a_network_in_single_precision_can_be_exported(tmp_path, capsys):
+    save(made(SINGLE), tmp_path / "skill")
+    path = tmp_path / "skill.c"
+    assert main(["export", str(tmp_path / "skill"), "--to", "c", "-o", str(path)]) == 0
+    assert path.is_file() and "NumPy's own rounding is" in capsys.readouterr().out
 
 
 def test_what_does_not_compile_is_refused():

@@ -6,7 +6,7 @@ import pytest
 from kodex.baselines import NgfTimeDynamics
 from kodex.errors import InputError
 from kodex.export import program_of, samples_of
-from kodex.export.samples import act_along, largest_difference, refuse_above
+from kodex.export.samples import act_along, largest_difference, refuse_above, tolerance
 from kodex.koopman import KoopmanLearner
 from kodex.lifting import DelayLearner
 from kodex.policies.monitor import monitored
@@ -77,6 +77,20 @@ def test_a_delay_embedding_is_refused():
 def test_an_export_that_does_something_else_is_refused(difference):
     with pytest.raises(InputError, match="nothing was written"):
         refuse_above(difference, 1e-9, "C")
+
+
+def test_what_is_not_a_number_is_refused_even_if_numpy_rounds_without_bound():
+    with pytest.raises(InputError):
+        refuse_above(np.inf, np.inf, "C")
+
+
+def test_float64_may_differ_by_rounding_and_by_no_more():
+    exact = samples_of(made("knn with context"))
+    assert exact.rounding == 0.0
+    assert tolerance(exact, "float64") == pytest.approx(1e-12 * np.abs(exact.actions).max())
+    single = samples_of(made(SINGLE))
+    assert 1e-8 < single.rounding < 1e-5  # its network sums in float32
+    assert tolerance(single, "float64") == 10.0 * single.rounding
 
 
 def test_nan_counts_as_an_infinite_difference():
