@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 import shutil
 import subprocess
 import tempfile
@@ -34,8 +35,8 @@ def browser():
 class Page:
     """One tab, and what its console has complained about."""
 
-    def __init__(self, socket):
-        self._socket, self._number = socket, 0
+    def __init__(self, socket, process):
+        self._socket, self._number, self._process = socket, 0, process
         self.complaints = []
         self.requests = []
         for domain in ("Page", "Runtime", "Log", "Network"):
@@ -86,6 +87,21 @@ class Page:
             assert time.monotonic() < until, f"{expression} stayed false: {self.complaints}"
             time.sleep(0.1)
 
+    def processor_seconds(self):
+        """Return what all processes of the browser have computed so far; Linux alone tells."""
+        parents, used = {}, {}
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                fields = stat.read_text().rsplit(")", 1)[1].split()
+            except OSError:  # it has ended
+                continue
+            number = int(stat.parent.name)
+            parents[number], used[number] = int(fields[1]), int(fields[11]) + int(fields[12])
+        family = {self._process}
+        while more := {n for n, parent in parents.items() if parent in family} - family:
+            family |= more
+        return sum(used.get(each, 0) for each in family) / os.sysconf("SC_CLK_TCK")
+
     def picture(self, path):
         shot = self.call("Page.captureScreenshot", format="png")
         Path(path).write_bytes(base64.b64decode(shot["data"]))
@@ -110,7 +126,7 @@ def new_page():
                 tabs = json.load(answer)
             address = next(each for each in tabs if each["type"] == "page")["webSocketDebuggerUrl"]
             with connect(address, max_size=None, ping_interval=None) as socket:
-                yield Page(socket)
+                yield Page(socket, process.pid)
         finally:
             process.kill()
             process.wait()

@@ -72,8 +72,8 @@ def _write_web(policies: tuple[Path, ...], output: Path | None, replace: bool) -
             say(
                 f"{name}: the outcome is as in Python from {agreement.same} of "
                 f"{agreement.episodes} starts, with a median difference of "
-                f"{agreement.median_difference:.1e}, at {agreement.times_real_time:.1f} times "
-                "real time"
+                f"{agreement.median_difference:.1e}, and from {agreement.same_model} if Python "
+                f"simulates the page's model; {agreement.times_real_time:.1f} times real time"
             )
     size = size_of(folder)
     note = "" if size < LARGEST * len(names) else ", which is large: use the default recipe"

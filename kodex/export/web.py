@@ -2,13 +2,15 @@
 
 The folder holds MuJoCo's WASM build, the task's model, the policy's arrays and a small player; any
 static host serves it, and nothing is fetched from elsewhere. The WASM build is another version of
-MuJoCo, so the same starts are run there and in Python, and the page says how well they agree.
+MuJoCo, so the same starts are run there and in Python, and the page says how well they agree: with
+the task as it is in Python, and with the page's own model in Python.
 """
 
 import json
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
+from dataclasses import replace as with_changes
 from importlib.metadata import version
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -31,8 +33,6 @@ EPISODES = 200  # in Python, for the success rate on the page
 COMPARED = 40  # of them that are run in the browser's simulator too
 SEED = 21  # of the starts on the page
 LARGEST = 15e6  # bytes of a page with one task
-# Fields of a model of which XML keeps six digits only; contacts would amplify the rest.
-ROUNDED = ("body_quat", "geom_pos", "geom_quat", "site_quat")
 MEASURE = "measure.mjs"  # not part of the page
 
 
@@ -42,6 +42,7 @@ class Agreement(NamedTuple):
     episodes: int
     same: int  # with the same outcome
     median_difference: float  # of the progress at the end
+    same_model: int  # with the same outcome if Python simulates the page's model
     succeeded: int  # on the page
     times_real_time: float
 
@@ -113,13 +114,16 @@ def _write_task(policy: Policy, recipe: str, program: Program, site: Path) -> Ag
         "ranges": np.stack([every.min(axis=0), every.max(axis=0)], axis=-1).tolist(),
         "camera": vars(task.camera),
         "meshes": list(meshes),
-        "exact": {name: getattr(model, name).ravel().tolist() for name in ROUNDED},
+        "exact": {name: getattr(model, name).ravel().tolist() for name in adroit.ROUNDED},
         "python": {
             "episodes": EPISODES, "succeeded": sum(outcomes), "low": low, "high": high,
         },
     }  # fmt: skip
     (folder / "task.json").write_text(json.dumps(info, indent=1))
-    agreement = measured_agreement(site, task, outcomes, ends)
+    exported = with_changes(task, load=lambda: adroit.portable_model(task.model_file))
+    compared = task.starts("in", count=COMPARED, seed=SEED)
+    alike = [bool(each.succeeded) for each in roll_out(exported, policy, compared)]
+    agreement = measured_agreement(site, task, outcomes, ends, alike)
     if agreement is not None:
         versions = {"mujoco_here": MUJOCO.version, "mujoco_python": version("mujoco")}
         info["agreement"] = agreement._asdict() | versions
@@ -128,9 +132,12 @@ def _write_task(policy: Policy, recipe: str, program: Program, site: Path) -> Ag
 
 
 def measured_agreement(
-    site: Path, task: Task, outcomes: Sequence[bool], ends: np.ndarray
+    site: Path, task: Task, outcomes: Sequence[bool], ends: np.ndarray, alike: Sequence[bool]
 ) -> Agreement | None:
-    """Return how the page's simulator ends the first episodes, run in Node; None: no Node."""
+    """Return how the page's simulator ends the first episodes, run in Node; None: no Node.
+
+    `outcomes` and `ends` are those of the task in Python, `alike` those of the page's model there.
+    """
     node = shutil.which("node")
     if node is None:
         return None
@@ -144,8 +151,9 @@ def measured_agreement(
     missed = np.array([each["progress"] for each in found["ended"]]) - ends[:COMPARED]
     return Agreement(
         episodes=len(here),
-        same=sum(one == other for one, other in zip(here, outcomes[:COMPARED], strict=True)),
+        same=int(np.sum(np.equal(here, outcomes[:COMPARED]))),
         median_difference=float(np.median(np.abs(missed))),
+        same_model=int(np.sum(np.equal(here, alike))),
         succeeded=sum(here),
         times_real_time=float(found["times_real_time"]),
     )

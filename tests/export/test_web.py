@@ -72,12 +72,16 @@ def test_the_pages_arithmetic_is_that_of_every_kind_of_policy(tmp_path):
 def test_the_portable_model_has_the_physics_of_the_task(name):
     world = task(name)
     xml, meshes = adroit.portable(world.model_file)
-    portable, model = mujoco.MjModel.from_xml_string(xml, meshes), world.model()
+    model = world.model()
+    portable = adroit.portable_model(world.model_file)
     for field in ("body_mass", "dof_damping", "actuator_gainprm", "actuator_biasprm", "geom_size"):
         np.testing.assert_array_equal(getattr(portable, field), getattr(model, field))
-    for field in web.ROUNDED:
-        np.testing.assert_allclose(getattr(portable, field), getattr(model, field), atol=1e-6)
+    from_xml = mujoco.MjModel.from_xml_string(xml, meshes)
+    for field in adroit.ROUNDED:
+        np.testing.assert_allclose(getattr(from_xml, field), getattr(model, field), atol=1e-6)
+        np.testing.assert_array_equal(getattr(portable, field), getattr(model, field))
     assert portable.ntex == 0
+    assert portable.opt.disableflags == mujoco.mjtDisableBit.mjDSBL_MULTICCD
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +108,7 @@ def test_a_page_of_one_task_is_small_and_agrees_with_python(page):
     assert agreement.same >= agreement.episodes - 1
     info = json.loads((folder / "tasks/door/task.json").read_text())
     assert info["agreement"]["same"] == agreement.same
+    assert agreement.same_model == agreement.episodes
 
 
 def test_a_policy_without_a_task_has_no_page(tmp_path, capsys):

@@ -60,7 +60,9 @@ function describe({ info, task }) {
   $("agreement").textContent = agreement
     ? `This page runs MuJoCo ${agreement.mujoco_here}, Python ran ${agreement.mujoco_python}: the ` +
       `outcome was the same from ${agreement.same} of ${agreement.episodes} starts, and half of the ` +
-      `episodes ended within ${agreement.median_difference.toPrecision(1)} of each other.`
+      `episodes ended within ${agreement.median_difference.toPrecision(1)} of each other. The page's ` +
+      `model has one contact per pair of shapes; with that model in Python the outcome was the same ` +
+      `from ${agreement.same_model}.`
     : "How well this page agrees with Python has not been measured.";
   $("sliders").replaceChildren(...info.start_names.map(slider));
 }
