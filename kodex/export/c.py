@@ -214,13 +214,15 @@ class Compiled:
 
     def reset(self, state: Array, context: Array | None = None) -> None:
         """Begin an episode in `state`, (n,)."""
-        known = None if context is None or context.size == 0 else self._pointer(context)
-        self._function("reset")(self._policy, self._pointer(state), known)
+        first, known = self._converted(state), self._converted(np.empty(0))
+        if context is not None:
+            known = self._converted(context)
+        self._function("reset")(self._policy, _pointer(first), _pointer(known))
 
     def step(self, state: Array) -> Array:
         """Return the action for `state`, (n,) -> (m,)."""
-        action = np.empty(self._actions, dtype=self._dtype)
-        self._function("step")(self._policy, self._pointer(state), self._pointer(action))
+        measured, action = self._converted(state), np.empty(self._actions, dtype=self._dtype)
+        self._function("step")(self._policy, _pointer(measured), _pointer(action))
         return action
 
     def self_test(self) -> float:
@@ -237,9 +239,13 @@ class Compiled:
                 row[at] = self.step(state)
         return largest_difference(actions, samples.actions)
 
-    def _pointer(self, values: Array) -> ctypes.c_void_p:
-        self._kept = values = np.ascontiguousarray(values, dtype=self._dtype)
-        return ctypes.c_void_p(values.ctypes.data)
+    def _converted(self, values: Array) -> NDArray[Any]:
+        return np.ascontiguousarray(values, dtype=self._dtype)
+
+
+def _pointer(values: NDArray[Any]) -> ctypes.c_void_p | None:
+    """Return where `values` are, which must outlive the call; NULL for none."""
+    return ctypes.c_void_p(values.ctypes.data) if values.size else None
 
 
 def _range(program: Program) -> str:

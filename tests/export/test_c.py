@@ -50,6 +50,12 @@ def test_episodes_do_not_touch_each_other():
     assert library.difference(samples) == first
 
 
+def test_what_is_converted_lives_until_the_call_is_over():
+    library, samples = compiled("bc with context", "float32")
+    busy = [library.difference(samples) for _ in range(5)]  # memory that is let go is taken again
+    assert busy == [busy[0]] * 5 and busy[0] <= 1e-5
+
+
 def test_the_self_test_notices_another_policy():
     policy = made("bc")
     samples, program = samples_of(policy), program_of(policy)
