@@ -44,6 +44,21 @@ def test_behind_sensors_it_is_the_episode_of_a_rollout_behind_the_same():
     assert np.abs(clean.states - recorded.states).max() > 1e-3
 
 
+def test_a_push_moves_the_door_and_ends_when_the_hand_lets_go():
+    world, policy = task("door"), expert("door")
+    start = first_start(world)[1]
+    pushed, left = Episode(world, policy, start), Episode(world, policy, start)
+    frame = pushed.model.body("door").id
+    for step in range(20):
+        pushed.data.xfrc_applied[frame, :3] = (0.0, -40.0, 0.0) if step < 10 else 0.0
+        pushed.step()
+        left.step()
+    assert np.abs(pushed.states[10] - left.states[10]).max() > 1e-3
+    pushed.begin()
+    pushed.step()
+    np.testing.assert_array_equal(pushed.states[1], left.states[1])
+
+
 def test_to_begin_again_is_to_do_the_same_again():
     world, policy = task("door"), expert("door")
     episode = Episode(world, policy, first_start(world)[1], Sensors(noise=0.1))
