@@ -163,8 +163,7 @@ class PolicySpec:
         return {
             "task": self.task,
             "control": self.control.as_config(),
-            "robot": list(layout.robot),  # for whoever reads the file with their eyes
-            "object": list(layout.object),
+            **layout.as_config(),  # for whoever reads the file with their eyes
         }
 
     def check_observed(self, observed: Array) -> None:

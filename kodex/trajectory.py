@@ -52,6 +52,15 @@ class StateLayout:
         """Return the object's components of `states`, (..., n) -> (..., n_object)."""
         return states[..., len(self.robot) :]
 
+    def as_config(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        return {"robot": list(self.robot), "object": list(self.object)}
+
+    @classmethod
+    def of_config(cls, content: Mapping[str, Any]) -> "StateLayout":
+        """Return what `as_config` wrote, alone or among other settings."""
+        return cls(robot=tuple(content["robot"]), object=tuple(content["object"]))
+
 
 @dataclass(frozen=True)
 class Start:

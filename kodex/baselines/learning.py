@@ -17,7 +17,6 @@ from kodex.demonstrations import check_training
 from kodex.demonstrations.trajectory_set import hold_out
 from kodex.errors import InputError
 from kodex.interfaces import Policy, ReferenceDynamics
-from kodex.lifting.frame import layout_from_config, layout_to_config
 from kodex.networks.operations import Signal
 from kodex.networks.training import Loss, TrainingConfig, TrainingProblem
 from kodex.standardiser import Standardiser
@@ -282,7 +281,7 @@ def stored_network(
     """Return a network for disk, with the units that it works in."""
     return Stored(
         type=kind,
-        config={"layout": layout_to_config(layout), **config},
+        config={"layout": layout.as_config(), **config},
         arrays=parameters,
         parts={"standard": standardiser.stored()},
     )
@@ -290,5 +289,5 @@ def stored_network(
 
 def restored_network(stored: Stored) -> tuple[StateLayout, Standardiser, Mapping[str, Array]]:
     """Return what `stored_network` was given."""
-    layout = layout_from_config(stored.config["layout"])
+    layout = StateLayout.of_config(stored.config["layout"])
     return layout, Standardiser.restore(stored.parts["standard"]), stored.arrays

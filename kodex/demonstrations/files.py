@@ -243,7 +243,7 @@ def _read_layout(file: PlainFile) -> StateLayout:
             raise InputError(
                 f"layout must hold at most {MOST_COMPONENTS} names of {LONGEST_NAME} letters"
             )
-    return StateLayout(robot=tuple(parts["robot"]), object=tuple(parts["object"]))
+    return StateLayout.of_config(parts)
 
 
 def _read_count(file: PlainFile) -> int:

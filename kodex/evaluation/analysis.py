@@ -110,8 +110,7 @@ class Analysis:
     def stored(self) -> Stored:
         """Return what it is made of, ready for disk."""
         config: dict[str, Any] = {
-            "robot": list(self.layout.robot),
-            "object": list(self.layout.object),
+            **self.layout.as_config(),
             "lengths": [len(states) for states in self.states],
         }
         arrays: dict[str, NDArray[Any]] = {"states": np.concatenate(self.states)}
@@ -132,7 +131,7 @@ class Analysis:
         if stored.type != TYPE:
             raise InputError(f"expected an analysis; found {stored.type!r}")
         config, arrays = stored.config, stored.arrays
-        layout = StateLayout(tuple(config["robot"]), tuple(config["object"]))
+        layout = StateLayout.of_config(config)
         _check_arrays(config, arrays, layout.size)
         cuts = np.cumsum(config["lengths"])[:-1]
         operator = None

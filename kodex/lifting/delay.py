@@ -16,8 +16,6 @@ from kodex.lifting.frame import (
     expect_at_least,
     expect_sample,
     expect_states,
-    layout_from_config,
-    layout_to_config,
 )
 from kodex.lifting.monomials import MonomialsLearner
 from kodex.storage import Stored
@@ -78,7 +76,7 @@ class DelayEmbedding:
         """Return the window and the inner lifting."""
         return Stored(
             type="delay",
-            config={"layout": layout_to_config(self.layout), "window": self.window},
+            config={"layout": self.layout.as_config(), "window": self.window},
             parts={"inner": self.inner.stored()},
         )
 
@@ -88,7 +86,7 @@ class DelayEmbedding:
         from kodex.lifting.table import restore_lifting  # late: the table lists this class
 
         return cls(
-            layout=layout_from_config(stored.config["layout"]),
+            layout=StateLayout.of_config(stored.config["layout"]),
             window=stored.config["window"],
             inner=restore_lifting(stored.parts["inner"]),
         )

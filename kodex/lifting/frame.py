@@ -4,9 +4,8 @@ Observables that begin with the state itself let it be read back exactly. A dela
 a window of recent states, the newest last.
 """
 
-from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -48,16 +47,6 @@ def expect_positive(name: str, value: float) -> None:
     """Refuse a setting that is zero, negative or not finite."""
     if not 0.0 < value < np.inf:
         raise InputError(f"{name} must be positive and finite; found {value}")
-
-
-def layout_to_config(layout: StateLayout) -> dict[str, Any]:
-    """Return `layout` as JSON can hold it."""
-    return {"robot": list(layout.robot), "object": list(layout.object)}
-
-
-def layout_from_config(config: Mapping[str, Any]) -> StateLayout:
-    """Return the layout that `layout_to_config` wrote."""
-    return StateLayout(robot=tuple(config["robot"]), object=tuple(config["object"]))
 
 
 STILL = 1e-12  # spread below this part of a component's size is rounding, not movement

@@ -20,8 +20,6 @@ from kodex.errors import InputError
 from kodex.lifting.frame import (
     StateFirst,
     expect_sample,
-    layout_from_config,
-    layout_to_config,
     numbered,
 )
 from kodex.storage import Stored
@@ -78,7 +76,7 @@ class FunctionLifting(StateFirst):
         return Stored(
             type="function",
             config={
-                "layout": layout_to_config(self.layout),
+                "layout": self.layout.as_config(),
                 "name": self.name,
                 "labels": list(self.labels),
                 "constant": self.constant,
@@ -96,7 +94,7 @@ class FunctionLifting(StateFirst):
                 f"read it inside `with kodex.lifting.known_functions({name}=...):`"
             )
         lifting = cls(
-            layout=layout_from_config(stored.config["layout"]),
+            layout=StateLayout.of_config(stored.config["layout"]),
             function=_known.get()[name],
             name=name,
             labels=tuple(stored.config["labels"]),

@@ -25,8 +25,6 @@ from kodex.lifting.frame import (
     BeginsWithState,
     expect_at_least,
     expect_states,
-    layout_from_config,
-    layout_to_config,
 )
 from kodex.storage import Stored
 from kodex.trajectory import Array, StateLayout
@@ -202,7 +200,7 @@ class Monomials(BeginsWithState):
     def stored(self) -> Stored:
         """Return the settings: the rest follows."""
         config = {
-            "layout": layout_to_config(self.layout),
+            "layout": self.layout.as_config(),
             "degree": self.degree,
             "cross_terms": self.cross_terms,
             "constant": self.constant,
@@ -213,7 +211,7 @@ class Monomials(BeginsWithState):
     def restore(cls, stored: Stored) -> Self:
         """Return what `stored` was made from."""
         return cls(
-            layout=layout_from_config(stored.config["layout"]),
+            layout=StateLayout.of_config(stored.config["layout"]),
             degree=stored.config["degree"],
             cross_terms=stored.config["cross_terms"],
             constant=stored.config["constant"],

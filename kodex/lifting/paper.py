@@ -18,7 +18,7 @@ from typing import Literal, Self, cast
 import numpy as np
 
 from kodex.errors import InputError
-from kodex.lifting.frame import expect_states, layout_from_config, layout_to_config
+from kodex.lifting.frame import expect_states
 from kodex.lifting.monomials import Factors, Products, product_name
 from kodex.storage import Stored
 from kodex.trajectory import Array, StateLayout
@@ -76,14 +76,14 @@ class PaperPolynomial:
 
     def stored(self) -> Stored:
         """Return the layout and the number: the rest follows."""
-        config = {"layout": layout_to_config(self.layout), "number": self.number}
+        config = {"layout": self.layout.as_config(), "number": self.number}
         return Stored(type="paper-polynomial", config=config)
 
     @classmethod
     def restore(cls, stored: Stored) -> Self:
         """Return what `stored` was made from."""
         number = cast("SetNumber", stored.config["number"])
-        return cls(layout=layout_from_config(stored.config["layout"]), number=number)
+        return cls(layout=StateLayout.of_config(stored.config["layout"]), number=number)
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,6 @@ from kodex.lifting.frame import (
     expect_at_least,
     expect_positive,
     expect_sample,
-    layout_from_config,
-    layout_to_config,
     mean_and_scale,
     numbered,
 )
@@ -56,7 +54,7 @@ class RadialFeatures(StateFirst):
         return Stored(
             type="radial",
             config={
-                "layout": layout_to_config(self.layout),
+                "layout": self.layout.as_config(),
                 "width": self.width,
                 "constant": self.constant,
             },
@@ -67,7 +65,7 @@ class RadialFeatures(StateFirst):
     def restore(cls, stored: Stored) -> Self:
         """Return what `stored` was made from."""
         return cls(
-            layout=layout_from_config(stored.config["layout"]),
+            layout=StateLayout.of_config(stored.config["layout"]),
             mean=stored.arrays["mean"],
             scale=stored.arrays["scale"],
             centres=stored.arrays["centres"],

@@ -31,8 +31,6 @@ from kodex.lifting.frame import (
     expect_at_least,
     expect_positive,
     expect_sample,
-    layout_from_config,
-    layout_to_config,
     mean_and_scale,
     numbered,
 )
@@ -86,7 +84,7 @@ class FourierFeatures(StateFirst):
         """Return frequencies and phases."""
         return Stored(
             type="fourier",
-            config={"layout": layout_to_config(self.layout), "constant": self.constant},
+            config={"layout": self.layout.as_config(), "constant": self.constant},
             arrays={"frequencies": self.frequencies, "phases": self.phases},
         )
 
@@ -94,7 +92,7 @@ class FourierFeatures(StateFirst):
     def restore(cls, stored: Stored) -> Self:
         """Return what `stored` was made from."""
         return cls(
-            layout=layout_from_config(stored.config["layout"]),
+            layout=StateLayout.of_config(stored.config["layout"]),
             frequencies=stored.arrays["frequencies"],
             phases=stored.arrays["phases"],
             constant=stored.config["constant"],
@@ -183,7 +181,7 @@ class ReluFeatures(StateFirst):
         """Return weights and biases."""
         return Stored(
             type="relu",
-            config={"layout": layout_to_config(self.layout), "constant": self.constant},
+            config={"layout": self.layout.as_config(), "constant": self.constant},
             arrays={"weights": self.weights, "biases": self.biases},
         )
 
@@ -191,7 +189,7 @@ class ReluFeatures(StateFirst):
     def restore(cls, stored: Stored) -> Self:
         """Return what `stored` was made from."""
         return cls(
-            layout=layout_from_config(stored.config["layout"]),
+            layout=StateLayout.of_config(stored.config["layout"]),
             weights=stored.arrays["weights"],
             biases=stored.arrays["biases"],
             constant=stored.config["constant"],

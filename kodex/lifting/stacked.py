@@ -14,8 +14,6 @@ from kodex.lifting.frame import (
     CONSTANT,
     BeginsWithState,
     expect_states,
-    layout_from_config,
-    layout_to_config,
 )
 from kodex.lifting.monomials import Monomials
 from kodex.lifting.paper import PaperPolynomial
@@ -72,7 +70,7 @@ class Stacked(BeginsWithState):
         """Return the parts in their order."""
         return Stored(
             type="stacked",
-            config={"layout": layout_to_config(self.layout), "count": len(self.parts)},
+            config={"layout": self.layout.as_config(), "count": len(self.parts)},
             parts={str(index): part.stored() for index, part in enumerate(self.parts)},
         )
 
@@ -83,7 +81,7 @@ class Stacked(BeginsWithState):
 
         indices = range(stored.config["count"])
         return cls(
-            layout=layout_from_config(stored.config["layout"]),
+            layout=StateLayout.of_config(stored.config["layout"]),
             parts=tuple(restore_lifting(stored.parts[str(index)]) for index in indices),
         )
 

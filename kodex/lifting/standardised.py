@@ -16,8 +16,6 @@ from kodex.lifting.frame import (
     expect_positive,
     expect_sample,
     expect_states,
-    layout_from_config,
-    layout_to_config,
     mean_and_scale,
 )
 from kodex.lifting.monomials import MonomialsLearner
@@ -84,7 +82,7 @@ class Standardised:
         """Return mean, scale, clip and the inner lifting."""
         return Stored(
             type="standardised",
-            config={"layout": layout_to_config(self.layout), "clip": self.clip},
+            config={"layout": self.layout.as_config(), "clip": self.clip},
             arrays={"mean": self.mean, "scale": self.scale},
             parts={"inner": self.inner.stored()},
         )
@@ -95,7 +93,7 @@ class Standardised:
         from kodex.lifting.table import restore_lifting  # late: the table lists this class
 
         return cls(
-            layout=layout_from_config(stored.config["layout"]),
+            layout=StateLayout.of_config(stored.config["layout"]),
             mean=stored.arrays["mean"],
             scale=stored.arrays["scale"],
             inner=restore_lifting(stored.parts["inner"]),

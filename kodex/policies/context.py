@@ -121,8 +121,7 @@ class ContextSpec:
     def as_config(self) -> dict[str, Any]:
         """Return it as JSON can hold it."""
         return {
-            "robot": list(self.layout.robot),
-            "object": list(self.layout.object),
+            **self.layout.as_config(),
             "first_state": list(self.components),
             "context": list(self.names),
             "label": self.label,
@@ -132,7 +131,7 @@ class ContextSpec:
     def of_config(cls, config: Mapping[str, Any]) -> "ContextSpec":
         """Return what `as_config` wrote, here or in version 0.1."""
         return cls(
-            layout=StateLayout(robot=tuple(config["robot"]), object=tuple(config["object"])),
+            layout=StateLayout.of_config(config),
             components=tuple(config.get("first_state", config.get("remembered", ()))),
             names=tuple(config.get("context", config.get("told", ()))),
             label=config.get("label", "start"),

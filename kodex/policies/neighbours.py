@@ -88,7 +88,7 @@ class NeighboursPolicy:
         """Return what `stored` was made from."""
         config = stored.config
         return cls(
-            layout=StateLayout(robot=tuple(config["robot"]), object=tuple(config["object"])),
+            layout=StateLayout.of_config(config),
             states=stored.arrays["states"],
             actions=stored.arrays["actions"],
             scale=stored.arrays["scale"],
