@@ -289,3 +289,10 @@ def test_what_would_not_be_replaced_is_refused_before_the_work(tmp_path, capsys)
     ):
         assert main([*words, "--replace"]) == 2
         assert "was not written by kodex" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("verb", "other"), [("evaluate", "rollouts"), ("compare", "plot")])
+def test_two_outputs_of_one_name_are_refused_before_the_work(verb, other, tmp_path, capsys):
+    words = [verb, "nowhere", "--task", "door", "--json", str(tmp_path / "a")]
+    assert main([*words, f"--{other}", str(tmp_path / "a")]) == 2
+    assert f"--json and --{other} name one place" in capsys.readouterr().err

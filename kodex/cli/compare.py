@@ -49,6 +49,7 @@ def compare(
 
     from kodex.cli.result_table import percent
     from kodex.cli.terminal import console, say
+    from kodex.errors import InputError
     from kodex.experiments.comparing import (
         compare_policies,
         write_comparison,
@@ -60,6 +61,8 @@ def compare(
     for output, kind in ((json, "kodex-comparison file"), (plot, "PNG picture")):
         if output is not None:
             check_output(output, replace=replace, kind=kind)
+    if json is not None and json == plot:
+        raise InputError(f"--json and --plot name one place, {json}: give each its own")
     world = named_world(task, env, variation=variation, success=success, horizon=horizon)
     rows = compare_policies(
         world,

@@ -61,6 +61,7 @@ def evaluate(
     from kodex.cli.result_table import print_results
     from kodex.cluster import executor_at
     from kodex.demonstrations import Writer
+    from kodex.errors import InputError
     from kodex.evaluation import Results, write_results
     from kodex.evaluation import evaluate as evaluate_policy
     from kodex.experiments.named import named_expert, named_policy, named_world
@@ -72,6 +73,8 @@ def evaluate(
     for output, kind in ((json, "kodex-results file"), (rollouts, "HDF5 file")):
         if output is not None:
             check_output(output, replace=replace, kind=kind)
+    if json is not None and json == rollouts:
+        raise InputError(f"--json and --rollouts name one place, {json}: give each its own")
     world = named_world(task, env, variation=variation, success=success, horizon=horizon)
     # Whoever brings an environment may have no expert for it.
     beside = named_expert(expert, world) if expert or (task and not no_expert) else None
