@@ -36,9 +36,11 @@ RENAMED: Mapping[tuple[str, str], str] = {}
 
 def provenance(seeds: Mapping[str, int]) -> dict[str, Any]:
     """Return how this process was called, with which versions and `seeds`; no date, no host."""
-    words = [Path(sys.argv[0]).name, *sys.argv[1:]]
+    program = Path(sys.argv[0])
+    # `python -m kodex` is called by the path of a file that has no name of its own
+    name = program.parent.name if program.name == "__main__.py" else program.name
     return {
-        "command": shlex.join(words),
+        "command": shlex.join([name, *sys.argv[1:]]),
         "versions": {"python": platform.python_version(), "kodex": __version__} | _versions(),
         "seeds": dict(seeds),
     }

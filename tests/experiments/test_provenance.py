@@ -82,3 +82,11 @@ def test_nothing_else_is_the_same_as_no_settings():
     assert not fields(empty)
     for odd in (None, [], {}, {"version": 2}, {"version": 2, "learner": {"type": "Other"}}):
         assert not same_settings(odd, empty, None)
+
+
+@pytest.mark.parametrize(
+    "called", ["/usr/bin/kodex", "kodex", "/somewhere/site-packages/kodex/__main__.py"]
+)
+def test_a_command_is_written_as_it_is_typed(monkeypatch, called):
+    monkeypatch.setattr("sys.argv", [called, "run", "door"])
+    assert provenance.provenance({})["command"] == "kodex run door"
