@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from kodex.policies.files import DYNAMICS, POLICIES
+
 ROOT = Path(__file__).parents[1] / "kodex"
 
 
@@ -67,6 +69,35 @@ def test_a_module_imports_only_from_the_layers_below_it(path):
 
 def test_the_picture_shows_every_room_and_no_other():
     assert set(HEIGHT) == {room_of(path) for path in modules()}
+
+
+def test_no_module_is_a_closet():
+    small = {
+        str(path.relative_to(ROOT)): lines
+        for path in modules()
+        if not path.name.startswith("__") and (lines := len(path.read_text().splitlines())) < 30
+    }
+    assert small == {}, "what has fewer than 30 lines reads better inside a neighbour"
+
+
+def asked_types(path):
+    """Return the names of the classes that `isinstance` asks about in a module."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "isinstance":
+            yield from (each.id for each in ast.walk(node.args[1]) if isinstance(each, ast.Name))
+
+
+def test_nobody_asks_of_what_type_a_policy_is():
+    tables = (*POLICIES.values(), *DYNAMICS.values())
+    classes = {target.split(":")[1] for target in tables}
+    asked = {
+        (str(path.relative_to(ROOT)), name)
+        for path in modules()
+        for name in asked_types(path)
+        if name in classes
+    }
+    # The one function that looks for an operator, and an export that a monitor does not reach.
+    assert asked <= {("policies/parts.py", "KoopmanDynamics"), ("export/acting.py", "Monitored")}
 
 
 def test_importing_kodex_loads_neither_torch_nor_matplotlib_nor_the_simulator():
