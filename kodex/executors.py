@@ -61,19 +61,18 @@ def finished(
     waiting = enumerate(arguments)
     running: dict[Future[Result], int] = {}
     try:
-        while True:
-            while has_room(len(running)):
-                index, each = next(waiting, (-1, ()))
-                if index < 0:
-                    break
-                running[executor.submit(as_here, __version__, function, *each)] = index
-            if not running:
-                return
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                index = running.pop(future)
-                yield index, future.result()
-    except Exception as error:
-        raise explained(error) from None
+        with _explaining_lost_workers():
+            while True:
+                while has_room(len(running)):
+                    index, each = next(waiting, (-1, ()))
+                    if index < 0:
+                        break
+                    running[executor.submit(as_here, __version__, function, *each)] = index
+                if not running:
+                    return
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    index = running.pop(future)
+                    yield index, future.result()
     finally:
         for future in running:
             with suppress(Exception):
@@ -160,23 +159,28 @@ def tree_sum(
 ) -> Result | None:
     """Return the sum of `function` over `arguments`, added by workers if they can; None of none."""
     if isinstance(executor, Adding):
-        try:
+        with _explaining_lost_workers():
             return executor.tree_sum(function, arguments)
-        except Exception as error:
-            raise explained(error) from None
     tree = TreeSum[Result]()
     for index, term in finished(function, arguments, executor):
         tree.add(index, term)
     return tree.total()
 
 
-def explained(error: Exception) -> Exception:
-    """Return one sentence about workers that are gone, or `error` if it is about anything else."""
-    sentence = _explained(error)
-    return error if sentence is None else InputError(sentence)
+@contextmanager
+def _explaining_lost_workers() -> Iterator[None]:
+    """Say in one sentence that workers are gone; any other error passes as it is."""
+    try:
+        yield
+    except Exception as error:
+        sentence = _explained(error)
+        if sentence is None:
+            raise
+        raise InputError(sentence) from None
 
 
 def _explained(error: Exception) -> str | None:
+    """Return a sentence about workers that are gone; None: it is about something else."""
     if isinstance(error, ModuleNotFoundError) and error.name == "kodex":
         return "a worker has no kodex: install it where it runs, in the version of this process"
     if isinstance(error, pickle.PicklingError) or (

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from kodex.errors import InputError
 from kodex.executors import TreeSum, finished, in_order
+from kodex.executors import tree_sum as sum_on
 from tests.made_executors import Travelling
 
 TERMS = st.lists(st.floats(-1e8, 1e8), min_size=1, max_size=40)
@@ -79,6 +80,25 @@ def test_what_a_piece_refuses_is_refused_and_the_rest_is_cancelled():
     with pytest.raises(ValueError, match="invalid literal"):
         list(finished(int, [(0,), ("seven",)], Stuck()))
     assert pending.cancelled()
+
+
+def test_an_error_of_the_work_keeps_what_its_worker_said_of_it():
+    error = ValueError("of the work")
+    error.__cause__ = RuntimeError("the worker's own lines")
+
+    class Failing(Travelling):
+        def submit(self, function, /, *arguments, **named):
+            future = Future()
+            future.set_exception(error)
+            return future
+
+        def tree_sum(self, function, arguments):
+            raise error
+
+    for work in (finished, sum_on):
+        with pytest.raises(ValueError, match="of the work") as raised:
+            list(work(int, [("7",)], Failing()))
+        assert str(raised.value.__cause__) == "the worker's own lines"
 
 
 class KilledWorker(Exception):  # noqa: N818 (its name is what we look at)
