@@ -60,6 +60,27 @@ def check_controls(tab):
     tab.run(f"{slider}.value = {wanted}; {slider}.dispatchEvent(new Event('input'))")
     assert abs(tab.run("kodex.simulation.start[0]") - wanted) < 1e-9
     print("a button and a slider change the start")
+    tab.run("document.getElementById('pause').click()")
+    start, seen = tab.run("kodex.simulation.start"), looks(tab)
+    mouse(tab, (300, 300), (420, 340))
+    assert tab.run("kodex.simulation.start") == start and looks(tab) != seen
+    mouse(tab, (300, 300))
+    assert tab.run("kodex.simulation.start") != start
+    tab.run("document.getElementById('pause').click()")
+    print("the mouse turns the view by a drag, and begins another start by a click")
+
+
+def looks(tab):
+    time.sleep(1)
+    return tab.run("document.getElementById('scene').toDataURL()")
+
+
+def mouse(tab, *places):
+    """Press at the first place, move through the others, and release at the last."""
+    kinds = ["mousePressed", *["mouseMoved"] * (len(places) - 1), "mouseReleased"]
+    for kind, (x, y) in zip(kinds, [*places, places[-1]], strict=True):
+        held = {"button": "left", "buttons": 1, "clickCount": 1}
+        tab.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **held)
 
 
 def check_phone(tab, address, pictures):
