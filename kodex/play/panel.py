@@ -108,7 +108,8 @@ class Panel(plugin.ViewerPlugin):  # type: ignore[misc]
         _, endless = imgui.Checkbox("act on after the end", settings.endless)
         _, speed = imgui.SliderFloat("times real time", settings.speed, *SPEEDS, "%.2f")
         self._set(paused=paused, repeat=repeat, endless=endless, speed=speed)
-        imgui.TextUnformatted("push: double-click a body, then ctrl-drag it")
+        imgui.TextUnformatted("push: double-click a body, then ctrl and drag")
+        imgui.TextUnformatted("with the right button (the left one turns it)")
 
     def _sensors(self) -> None:
         imgui.SeparatorText("sensors")
