@@ -4,6 +4,7 @@ Everything that can be spread takes a standard executor (`kodex.executors`), and
 is here is only how to reach it, and what to ask of its workers before they are given work.
 """
 
+import pickle
 import platform
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,7 +27,9 @@ Result = TypeVar("Result")
 class ClusterExecutor(Executor):
     """The executor of a Dask client, `ClusterExecutor(client)`, whose workers add their own sums.
 
-    `client.get_executor()` would do as well, but then every sum travels to this process.
+    `client.get_executor()` would do as well, but then every sum travels to this process, and arrays
+    arrive wherever a message had them: NumPy multiplies those that are not aligned by other loops,
+    which round differently. So what is sent is packed here, and opened by whoever works on it.
     """
 
     def __init__(self, client: Any) -> None:
@@ -36,7 +39,7 @@ class ClusterExecutor(Executor):
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
         """Let a worker call `function`."""
-        return self._executor.submit(function, *arguments, **named)
+        return self._executor.submit(_opened_and_called, _packed(function, *arguments, **named))
 
     def tree_sum(
         self, function: Callable[..., Result], arguments: Iterable[tuple[Any, ...]]
@@ -50,14 +53,29 @@ class ClusterExecutor(Executor):
         for index, each in enumerate(arguments):
             tree.add(index, _There(self._client, self._submitted(function, *each)))
         total = tree.total()
-        return None if total is None else total.future.result()
+        if total is None:
+            return None
+        packed = self._client.submit(_packed, total.future, pure=False).result()
+        result: Result = pickle.loads(packed)[0]  # noqa: S301 (of our own workers, as all results)
+        return result
 
     def _submitted(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        return self._client.submit(as_here, __version__, function, *arguments, pure=False)
+        packed = _packed(as_here, __version__, function, *arguments)
+        return self._client.submit(_opened_and_called, packed, pure=False)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Give out no more work."""
         self._executor.shutdown(wait=wait)
+
+
+def _packed(*things: Any, **named: Any) -> bytes:
+    """Return everything as one text of bytes, which Dask passes on as it is."""
+    return pickle.dumps((*things, named))
+
+
+def _opened_and_called(packed: bytes) -> Any:
+    function, *arguments, named = pickle.loads(packed)  # noqa: S301 (Dask would do the same)
+    return function(*arguments, **named)
 
 
 class _There(NamedTuple):

@@ -27,3 +27,8 @@ def count_or_die(flag, deadly, part):
         Path(f"{flag}.died").write_text(str(os.getpid()))
         os._exit(9)
     return Counted(len(part.demonstrations))
+
+
+def whether_aligned(words, arrays):
+    """Return whether each of `arrays` lies in memory as this process would have put it."""
+    return [bool(each.flags.aligned) for each in arrays]

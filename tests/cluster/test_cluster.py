@@ -5,6 +5,7 @@ import warnings
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import kodex
@@ -14,7 +15,7 @@ from kodex.demonstrations.spreading import spread, summed
 from kodex.errors import InputError
 from kodex.lifting import FourierLearner, StandardisedLearner
 from kodex.policies import ConditionedLearner, LiftedLearner
-from tests.cluster.dying_work import count_or_die
+from tests.cluster.dying_work import count_or_die, whether_aligned
 from tests.cluster.own_cluster import own_cluster
 from tests.policies.toy_skill import demonstration
 
@@ -47,6 +48,11 @@ def test_two_workers_fit_the_policy_of_this_process_and_one_that_dies_changes_no
     with executor_at(address) as executor:
         found = LEARNER.fit(spread(kodex.stream("*.h5"), executor))
         assert bits(found) == bits(LEARNER.fit(shown))
+
+        # Arrays that are not aligned are multiplied by other loops, which round differently.
+        arrays = [np.zeros(count) for count in (3, 1001)]
+        for words in ("x", "xyz", "abcde"):
+            assert all(executor.submit(whether_aligned, words, arrays).result())
 
         # Ten parts: whoever dies of the eighth has sums of others, which are lost with it.
         monkeypatch.setattr(spreading, "BLOCK", 10)
