@@ -100,6 +100,22 @@ def test_nobody_asks_of_what_type_a_policy_is():
     assert asked <= {("policies/parts.py", "KoopmanDynamics"), ("export/acting.py", "Monitored")}
 
 
+def test_every_learner_is_fitted_alike():
+    contract = ("training", "validation", "*", "checkpoint")
+    of_liftings = ("layout", "states")
+    found = {}
+    for path in modules():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef) and node.name.endswith("Learner"):
+                for each in node.body:
+                    if isinstance(each, ast.FunctionDef) and each.name == "fit":
+                        names = [argument.arg for argument in each.args.args[1:]]
+                        named = [argument.arg for argument in each.args.kwonlyargs]
+                        found[node.name] = (*names, *(["*", *named] if named else []))
+    assert len(found) > 20
+    assert {name: fit for name, fit in found.items() if fit not in (contract, of_liftings)} == {}
+
+
 def test_importing_kodex_loads_neither_torch_nor_matplotlib_nor_the_simulator():
     program = (
         "import sys, kodex; print([m for m in sys.modules if m in "

@@ -13,6 +13,7 @@ expert saw and z does not show. `Excitation` measures it, and a fit without it w
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Self
 
 import numpy as np
@@ -143,8 +144,17 @@ class ControlledKoopmanLearner:
         if isinstance(self.solver, Ridge) and self.solver.toward == "identity":
             raise InputError("with inputs a ridge shrinks toward zero; found toward='identity'")
 
-    def fit(self, training: Iterable[Trajectory]) -> ControlledKoopman:
-        """Return the dynamics learned from `training`, which must have actions."""
+    def fit(
+        self,
+        training: Iterable[Trajectory],
+        validation: Iterable[Trajectory] | None = None,
+        *,
+        checkpoint: str | Path | None = None,
+    ) -> ControlledKoopman:
+        """Return the dynamics learned from `training`, which must have actions.
+
+        There is nothing to select by `validation`, and nothing that takes long enough to resume.
+        """
         data = check_demonstrations(training, actions=True)
         lifting = self.lifting.fit(data.layout, sample_of(training, data.episodes))
         return self.fit_moments(lifting, input_moments(lifting, training))

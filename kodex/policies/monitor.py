@@ -128,8 +128,18 @@ class MonitorLearner:
             raise InputError(f"a calibration needs 2 folds or more; found {self.folds}")
 
     @one_blas_thread()
-    def fit(self, demonstrations: Sequence[Trajectory]) -> Monitor:
-        """Return the monitor; with fewer than 1/α - 1 demonstrations α is what they can show."""
+    def fit(
+        self,
+        training: Sequence[Trajectory],
+        validation: Sequence[Trajectory] | None = None,
+        *,
+        checkpoint: str | Path | None = None,
+    ) -> Monitor:
+        """Return the monitor; with fewer than 1/α - 1 demonstrations α is what they can show.
+
+        It is calibrated on those of `validation` too: each is left out in its turn.
+        """
+        demonstrations = training if validation is None else [*training, *validation]
         check_demonstrations(demonstrations, actions=False)
         if len(demonstrations) < 2:
             raise InputError("a monitor is calibrated on left-out demonstrations: give 2 or more")
