@@ -38,6 +38,7 @@ class Page:
     def __init__(self, socket, process):
         self._socket, self._number, self._process = socket, 0, process
         self.complaints = []
+        self.messages = []  # all that the console says, complaints among it
         self.requests = []
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
@@ -55,6 +56,10 @@ class Page:
 
     def _note(self, message):
         parameters = message.get("params", {})
+        if message["method"] == "Log.entryAdded":
+            self.messages.append(parameters["entry"]["text"])
+        elif message["method"] == "Runtime.consoleAPICalled":
+            self.messages.append(str([each.get("value") for each in parameters["args"]]))
         if message["method"] == "Runtime.exceptionThrown":
             details = parameters["exceptionDetails"]
             self.complaints.append(details.get("exception", {}).get("description", str(details)))
@@ -71,6 +76,20 @@ class Page:
             width=width, height=height, deviceScaleFactor=1, mobile=mobile,
         )  # fmt: skip
         self.call("Page.navigate", url=address)
+
+    def prefer(self, scheme):
+        """Let the page believe that its reader prefers the "light" or the "dark" scheme."""
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        self.call("Emulation.setEmulatedMedia", features=features)
+
+    def nodes(self):
+        """Return what a screen reader is told: (role, name) of every part."""
+        tree = self.call("Accessibility.getFullAXTree")["nodes"]
+        return [
+            (node["role"]["value"], node.get("name", {}).get("value", ""))
+            for node in tree
+            if not node.get("ignored")
+        ]
 
     def run(self, expression):
         """Return what a JavaScript expression, or its promise, gives."""

@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 import kodex
 from kodex.cli import main
 from tests.test_documented_code import ROOT, snippets
@@ -24,7 +26,7 @@ def small(text):
 def test_the_tutorial_can_be_followed(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     commands = "".join(snippets("docs/tutorial.md", "sh")).splitlines()
-    assert len(commands) == 7
+    assert len(commands) == 8
     for command in commands:
         assert main(small(command).split()[1:]) == 0, command
     (code,) = snippets("docs/tutorial.md")
@@ -38,6 +40,14 @@ def test_the_page_about_success_prints_what_it_says(capsys):
     expected = re.findall(r"^(?:print\(.*\)  )?# (.*)$", code, flags=re.M)
     assert capsys.readouterr().out.splitlines() == expected
     assert len(expected) == 3
+
+
+def test_the_page_from_scratch_finds_the_operator_that_it_derives(capsys):
+    (code,) = snippets("docs/from_scratch.md")
+    exec(code, {})
+    expected = re.findall(r"^# (.*)$", code, flags=re.M)
+    assert capsys.readouterr().out.splitlines() == expected
+    assert pytest.approx(720, rel=0.01) == 1.1**69  # as the page says
 
 
 def test_the_examples_of_the_reference_run(tmp_path, monkeypatch, capsys):

@@ -1,4 +1,4 @@
-"""The command line: one verb a file, in the order of the data.
+"""The command line: one verb per file, in the order of the data.
 
 A verb is a function with typed arguments; tyro turns its signature and docstring into options and
 help. Only the verb that was asked for is imported, so `kodex --help` answers at once.

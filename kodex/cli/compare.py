@@ -30,8 +30,8 @@ def compare(
     and McNemar's exact p-value.
 
     Args:
-        policies: two or more: folders of saved policies, or expert
-        task: tool, door, relocation or reorientation
+        policies: two or more: folders of policies or of runs, or expert
+        task: tool, door, relocation or reorientation; else what the first policy was learned for
         env: instead of a task, a Gymnasium environment: an ID, module:ID, or module:function
         success: success criterion of an environment: end, ever, or module:function of an
             observation and its info
@@ -55,7 +55,7 @@ def compare(
         write_comparison,
         write_comparison_plot,
     )
-    from kodex.experiments.named import named_expert, named_world
+    from kodex.experiments.named import named_expert, named_world, task_of_policy
     from kodex.storage import check_output
 
     for output, kind in ((json, "kodex-comparison file"), (plot, "PNG picture")):
@@ -63,6 +63,8 @@ def compare(
             check_output(output, replace=replace, kind=kind)
     if json is not None and json == plot:
         raise InputError(f"--json and --plot name one place, {json}: give each its own")
+    if task is None and env is None and policies:
+        task = next((found for each in policies if (found := task_of_policy(each))), None)
     world = named_world(task, env, variation=variation, success=success, horizon=horizon)
     rows = compare_policies(
         world,

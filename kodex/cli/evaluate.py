@@ -32,8 +32,8 @@ def evaluate(
     """Evaluate a policy from unseen starts: success rate with its 95 % interval.
 
     Args:
-        policy: the folder of a saved policy, or expert
-        task: tool, door, relocation or reorientation, as the policy was learned for
+        policy: the folder of a policy or of a run, or expert
+        task: tool, door, relocation or reorientation; else what the policy was learned for
         env: instead of a task, a Gymnasium environment: an ID, module:ID, or module:function that
             makes one; its starts are reset seeds
         success: success criterion of an environment: by its info at the end, or ever; or
@@ -64,7 +64,7 @@ def evaluate(
     from kodex.errors import InputError
     from kodex.evaluation import Results, write_results
     from kodex.evaluation import evaluate as evaluate_policy
-    from kodex.experiments.named import named_expert, named_policy, named_world
+    from kodex.experiments.named import named_expert, named_policy, named_world, task_of_policy
     from kodex.experiments.provenance import provenance
     from kodex.experts import spread_of
     from kodex.rollout import Sensors
@@ -75,6 +75,8 @@ def evaluate(
             check_output(output, replace=replace, kind=kind)
     if json is not None and json == rollouts:
         raise InputError(f"--json and --rollouts name one place, {json}: give each its own")
+    if task is None and env is None:
+        task = task_of_policy(policy)
     world = named_world(task, env, variation=variation, success=success, horizon=horizon)
     # Whoever brings an environment may have no expert for it.
     beside = named_expert(expert, world) if expert or (task and not no_expert) else None

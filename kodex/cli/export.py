@@ -10,7 +10,7 @@ from kodex.errors import InputError
 from kodex.export import program_of, samples_of
 from kodex.export.program import Program
 from kodex.export.samples import Precision, Samples, refuse_above, tolerance
-from kodex.policies import load
+from kodex.policies import load, policy_folder
 from kodex.storage import check_output, new_file, read_header
 
 
@@ -36,7 +36,7 @@ def export(
         return
     if len(policies) != 1:
         raise InputError(f"{to} holds one policy; found {len(policies)}: export them one by one")
-    learned = load(_policy_folder(policies[0]))
+    learned = load(policies[0])
     program = program_of(learned)
     path = Path(f"{program.name}.{to}") if output is None else output
     check_output(path, replace=replace, kind={"c": "C program", "onnx": "ONNX model"}[to])
@@ -47,15 +47,10 @@ def export(
     say(f"{path}: {path.stat().st_size / 1e6:.2f} MB of {what}")
 
 
-def _policy_folder(folder: Path) -> Path:
-    """Return the policy in the folder of a run, or `folder` itself."""
-    return folder / "policy" if (folder / "policy").is_dir() else folder
-
-
 def _write_web(policies: tuple[Path, ...], output: Path | None, replace: bool) -> None:
     from kodex.export.web import LARGEST, size_of, write_page
 
-    folders = [_policy_folder(each) for each in policies]
+    folders = [policy_folder(each) for each in policies]
     learned = [
         (load(each), str(read_header(each)["provenance"].get("recipe", "unknown")))
         for each in folders

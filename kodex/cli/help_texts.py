@@ -50,7 +50,10 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "kodex export runs/door --to web -o site",
     ),
     "doctor": ("kodex doctor",),
-    "report": ("kodex report runs/door",),
+    "report": (
+        "kodex report runs/door",
+        "kodex report my-policy --demonstrations recording.h5",
+    ),
     "completion": ("kodex completion bash > ~/.local/share/bash-completion/completions/kodex",),
 }
 NUMBERS = {int: "N", float: "X"}

@@ -35,7 +35,7 @@ from kodex.koopman import (
     worries,
 )
 from kodex.policies import load as load_policy
-from kodex.policies.files import POLICIES
+from kodex.policies.files import POLICIES, policy_folder
 from kodex.policies.operator_role import OperatorRole, believed_shares, operator_role
 from kodex.policies.parts import dynamics_of, part_of
 from kodex.storage import read_header, read_model
@@ -73,7 +73,7 @@ def inspect(
     top
         How many modes and components to show.
     """
-    folder = _model_in(model)
+    folder = policy_folder(model)
     policy = load_policy(folder) if read_model(folder).type in POLICIES else None
     dynamics = load(folder) if policy is None else dynamics_of(policy)
     role = ALONE if policy is None else operator_role(policy)
@@ -113,12 +113,6 @@ def inspect(
     if shown is None:
         found.append("Nothing was seen out of sample: --demonstrations FILE shows it.")
     out.print(section("What to worry about", sentences(found)))
-
-
-def _model_in(folder: Path) -> Path:
-    """Return the folder of the model: `folder`, or the policy of a run."""
-    is_run = not (folder / "config.json").exists() and (folder / "policy" / "config.json").exists()
-    return folder / "policy" if is_run else folder
 
 
 def _shown(

@@ -1,6 +1,5 @@
 """`kodex play`: the policy, live."""
 
-from pathlib import Path
 from typing import Annotated
 
 import tyro
@@ -36,22 +35,12 @@ def play(
 
     if not policies:
         raise InputError("name what to play: the folder of a policy or of a run, or expert")
-    folders = [_policy_folder(name) for name in policies]
     if task is None:
-        if folders[0] == EXPERT:
+        if policies[0] == EXPERT:
             raise InputError("there is an expert for every task: say which with --task")
-        task = load(folders[0]).spec.task
+        task = load(policies[0]).spec.task
         if task is None:
             raise InputError("this policy does not know its task: say it with --task")
     world = task_named(task, variation)
-    found = [
-        (name, named_policy(folder, world).policy)
-        for name, folder in zip(policies, folders, strict=True)
-    ]
+    found = [(name, named_policy(name, world).policy) for name in policies]
     play_live(world, found, seed=seed, window=window, host=host, port=port, browser=browser)
-
-
-def _policy_folder(name: str) -> str:
-    """Return the policy in the folder of a run, or `name` itself."""
-    inside = Path(name) / "policy"
-    return str(inside) if inside.is_dir() else name

@@ -30,11 +30,10 @@ def serve(
 
     if socket is not None and port is not None:
         raise InputError("listen on a socket or on a port, not on both")
-    folder = policy / "policy" if (policy / "policy").is_dir() else policy
     address = (socket or Path("kodex.sock")) if port is None else (host, port)
-    server = Server(load(folder), address, None if deadline is None else deadline / 1e3)
+    server = Server(load(policy), address, None if deadline is None else deadline / 1e3)
     shown = address if server.port is None else f"{host}:{server.port}"
-    say(f"serving {folder} at {shown}; stop with Ctrl-C")
+    say(f"serving {policy} at {shown}; stop with Ctrl-C")
     if port is not None and host != "127.0.0.1":
         say(f"warning: there is no password, and whoever can reach {host} can connect")
     try:

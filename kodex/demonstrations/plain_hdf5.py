@@ -17,6 +17,7 @@ import h5py
 import numpy as np
 
 from kodex.errors import InputError
+from kodex.storage import kind_of
 from kodex.trajectory import Array
 
 MOST_NAMES = 1000  # in a group that is gone through by name
@@ -90,13 +91,17 @@ def check_heaps(path: Path) -> None:
 def plain_file(path: str | Path) -> Iterator[PlainFile]:
     """Open the regular file at `path` for reading."""
     path = Path(path)
+    if path.is_dir():
+        raise InputError(
+            f"a file of episodes is needed, such as rollouts.h5; {path} is {kind_of(path)}"
+        )
     if not path.is_file():
         raise InputError(f"there is no file {path}")
     try:
         # Files appear whole and never change, so no lock is needed; some network disks have none.
         file = h5py.File(path, "r", locking=False)
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {_reason(error)}") from None
+        raise InputError(f"{path} cannot be read: {_reason(error, path)}") from None
     with file:
         yield PlainFile(file, path, path.stat().st_size)
 
@@ -171,11 +176,11 @@ def _described(found: h5py.Group | h5py.Dataset) -> str:
     return f"{found.dtype} of shape {found.shape}"
 
 
-def _reason(error: OSError) -> str:
+def _reason(error: OSError, path: Path) -> str:
     if isinstance(error, PermissionError):
         return "permission denied"
     if "truncated" in str(error):
         return "it was cut off; copy or collect it again"
     if "signature not found" in str(error):
-        return "it is not an HDF5 file, or only the beginning of one"
+        return f"it is not an HDF5 file, but {kind_of(path)}"
     return f"it is damaged ({error})"

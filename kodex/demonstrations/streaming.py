@@ -17,8 +17,10 @@ from typing import Any, NamedTuple, overload
 from kodex.demonstrations.checks import expect_layout
 from kodex.demonstrations.files import Header, read_episodes, read_header
 from kodex.errors import InputError
+from kodex.storage import kind_of
 from kodex.trajectory import StateLayout, Trajectory
 
+RUN_DEMONSTRATIONS = "demonstrations.h5"  # what `kodex run` calls them
 ENDINGS = ("*.h5", "*.hdf5")
 ADVICE = "; --skip-bad (skip_bad=True) leaves such files out"
 
@@ -137,9 +139,13 @@ def files_of(source: str | Path | Sequence[str | Path]) -> list[str]:
     path = Path(source)
     if path.is_file():
         return [str(source)]
+    if (path / RUN_DEMONSTRATIONS).is_file() and (path / "rollouts.h5").is_file():
+        return [str(path / RUN_DEMONSTRATIONS)]  # of a run: its rollouts are not learned from
     if path.is_dir():
         found: Iterable[Any] = (each for ending in ENDINGS for each in path.glob(ending))
-        wanted = f"the folder {source} has no files {' or '.join(ENDINGS)}"
+        wanted = (
+            f"{source} is {kind_of(path)}, without files {' or '.join(ENDINGS)} of demonstrations"
+        )
     else:
         # Path.glob takes no absolute pattern.
         found = glob(str(source), recursive=True) if has_magic(str(source)) else ()  # noqa: PTH207

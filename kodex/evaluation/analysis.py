@@ -80,7 +80,7 @@ class Analysis:
         """The number of states of the longest demonstration."""
         return max(map(len, self.states))
 
-    def error(self, components: slice) -> Array:
+    def error(self, components: slice | Sequence[int]) -> Array:
         """Return mean absolute errors by step, (episodes, horizon); NaN after an episode's end."""
         errors = np.full((len(self.states), self.horizon), np.nan)
         for row, states, reference in zip(errors, self.states, self.references or (), strict=False):

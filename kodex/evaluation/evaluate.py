@@ -60,8 +60,8 @@ def evaluate(
     """Return how `policy` does from `starts`; with an `expert`, how far it is from it.
 
     `expert` is a policy, or its recorded rollouts in the order of `starts`. `keep` and
-    `keep_expert` are handed every batch of rollouts, for instance to write it down; the first
-    `filmed` of the policy's rollouts have the positions that a video is drawn from. With an
+    `keep_expert` are handed every batch of rollouts, the expert's first, for instance to write it
+    down; the first `filmed` of both have the positions that a video is drawn from. With an
     `executor`, its workers evaluate `batch_size` starts each, to the same bits.
     """
     if isinstance(expert, Sequence) and len(expert) != len(starts):
@@ -95,7 +95,7 @@ def evaluate(
             if batch.expert is not None:
                 expert_scores.append(batch.expert)
             if keep_expert is not None and batch.expert_rollouts is not None:
-                keep_expert(batch.expert_rollouts)
+                keep_expert(_with_positions_of_the_first(filmed - done, batch.expert_rollouts))
             if keep is not None and batch.rollouts is not None:
                 keep(_with_positions_of_the_first(filmed - done, batch.rollouts))
             done += batch.starts
@@ -164,7 +164,9 @@ class _Work:
         self, starts: Starts, recorded: Sequence[Trajectory] | None
     ) -> Iterator[TrajectorySet]:
         if recorded is None:
-            return iter(()) if self.expert is None else self._rolled_out(self.expert, starts, ())
+            positions = tuple(name for name in self.record if name == POSITIONS)
+            expert = self.expert
+            return iter(()) if expert is None else self._rolled_out(expert, starts, positions)
         firsts = range(0, len(recorded), self.batch_size)
         return (TrajectorySet(recorded[at : at + self.batch_size]) for at in firsts)
 

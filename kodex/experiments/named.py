@@ -8,7 +8,7 @@ from kodex.errors import InputError
 from kodex.experts import as_expert, expert_of, load_actor
 from kodex.interfaces import Policy
 from kodex.lookup import named_object
-from kodex.policies import load
+from kodex.policies import load, policy_folder
 from kodex.storage import read_header
 from kodex.world import World
 
@@ -50,6 +50,16 @@ def named_expert(name: str | None, world: World) -> Policy:
     return as_expert(name, world)
 
 
+def task_of_policy(name: str) -> str | None:
+    """Return the task that the policy in the folder `name` was learned for, if kodex has it."""
+    if name == EXPERT or not Path(name).is_dir():
+        return None
+    from kodex.tasks import TASKS  # which needs MuJoCo
+
+    task = load(name).spec.task
+    return task if task in TASKS else None
+
+
 @dataclass(frozen=True)
 class NamedPolicy:
     """A policy, what to call it, and how it was learned."""
@@ -74,5 +84,5 @@ def named_policy(name: str, task: World, expert: Policy | None = None) -> NamedP
         )
     policy = load(name)
     policy.spec.check_task(task.name, task.layout, task.action_size)
-    recipe = str(read_header(name)["provenance"].get("recipe", "unknown"))
+    recipe = str(read_header(policy_folder(name))["provenance"].get("recipe", "unknown"))
     return NamedPolicy(Path(name).as_posix(), recipe, policy, is_expert=False)

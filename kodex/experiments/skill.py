@@ -8,7 +8,7 @@ report.html with its plots, and video.mp4 where there is a GL library to draw it
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from kodex.evaluation.evaluate import POSITIONS
 from kodex.experiments.provenance import provenance
 from kodex.experts import collect, expert_of, tried
 from kodex.interfaces import LearnedPolicy, Policy
-from kodex.policies import fit, save
+from kodex.policies import Monitored, fit, monitored, save
 from kodex.policies.recipes import check_installed
 from kodex.policies.recipes import recipe as recipe_named
 from kodex.reports.report import write_report
@@ -30,7 +30,7 @@ from kodex.trajectory import Trajectory
 from kodex.world import World
 
 Say = Callable[[str], None]
-FILMED = 4  # episodes in the video: the first of the evaluation, whatever came of them
+FILMED = 2  # starts in the video: if possible a success and a failure
 
 
 @dataclass(frozen=True)
@@ -89,16 +89,17 @@ class SkillStudy:
 
             _, validation = demonstrations.split(self.training, self.validation)
             write_analysis(fresh / "analysis", Analysis.of(policy, validation))
-            evaluated, filmed = self._evaluate(task, policy, expert, fresh)
+            watched = _watched(policy, demonstrations)
+            evaluated, filmed = self._evaluate(task, watched or policy, expert, fresh)
             seconds["evaluate"] = evaluated.seconds
             say(f"evaluated it on {self.instances} unseen starts in {evaluated.seconds:.1f} s")
-            results = self._results(task, evaluated, demonstrations, seconds)
+            results = self._results(task, evaluated, demonstrations, seconds, watched)
             save(policy, fresh / "policy", provenance=self._provenance(results))
             write_results(fresh / "results.json", results)
             if self.video and POSITIONS not in task.recordable:
                 say("no video: only the tasks of kodex are filmed")
             elif self.video:
-                _film(task, filmed, fresh / "video.mp4", say)
+                _film(task, filmed.pairs(), fresh / "video.mp4", say)
             write_report(fresh)
         return results
 
@@ -124,17 +125,21 @@ class SkillStudy:
 
     def _evaluate(
         self, task: World, policy: LearnedPolicy, expert: Policy, folder: Path
-    ) -> tuple[Evaluation, list[Trajectory]]:
+    ) -> tuple[Evaluation, "_Filmed"]:
         """Evaluate `policy`, keep all rollouts in `folder`, and return those to film as well."""
         starts = task.starts("in", count=self.instances, seed=self.evaluation_seed)
-        filmed: list[Trajectory] = []
+        filmed = _Filmed()
         with ExitStack() as stack:
             rollouts = stack.enter_context(files.Writer(folder / "rollouts.h5", task.layout))
             of_expert = stack.enter_context(files.Writer(folder / "expert.h5", task.layout))
 
             def keep(batch: TrajectorySet) -> None:
-                rollouts.extend(batch)
-                filmed.extend(batch[: FILMED - len(filmed)])
+                rollouts.extend(_without_positions(batch))
+                filmed.choose(batch)
+
+            def keep_expert(batch: TrajectorySet) -> None:
+                of_expert.extend(_without_positions(batch))
+                filmed.beside = batch
 
             evaluated = evaluate(
                 task,
@@ -142,8 +147,8 @@ class SkillStudy:
                 starts,
                 expert=expert,
                 keep=keep,
-                keep_expert=of_expert.extend,
-                filmed=FILMED if self.video and POSITIONS in task.recordable else 0,
+                keep_expert=keep_expert,
+                filmed=self.instances if self.video and POSITIONS in task.recordable else 0,
                 show_progress=True,
             )
         return evaluated, filmed
@@ -154,7 +159,12 @@ class SkillStudy:
         evaluated: Evaluation,
         demonstrations: TrajectorySet,
         seconds: dict[str, float],
+        watched: Monitored | None,
     ) -> Results:
+        made = provenance({"collect": self.seed, "evaluate": self.evaluation_seed})
+        made["task"] = _described(task)
+        if watched is not None:
+            made["monitor"] = {"false_alarms": watched.monitor.false_alarms}
         return Results(
             task=task.name,
             recipe=self.recipe,
@@ -169,14 +179,70 @@ class SkillStudy:
                 "validation": self.validation,
                 "tried": tried(demonstrations),
             },
-            provenance=provenance({"collect": self.seed, "evaluate": self.evaluation_seed}),
+            provenance=made,
         )
 
 
-def _film(task: Any, rollouts: Sequence[Trajectory], path: Path, say: Say) -> None:
+def _watched(policy: LearnedPolicy, demonstrations: TrajectorySet) -> Monitored | None:
+    """Return `policy` with a monitor beside it, which changes no action; None if none can watch."""
+    if isinstance(policy, Monitored):
+        return policy
+    spec = policy.spec
+    if spec.observes != "state" or spec.substeps != 1 or len(demonstrations) < 2:
+        return None
+    return monitored(policy, demonstrations)
+
+
+def _described(task: World) -> dict[str, Any]:
+    """Return what a report says of a task that kodex does not ship."""
+    known = {name: getattr(task, name, None) for name in ("criterion", "threshold")}
+    return {"title": task.title} | {name: each for name, each in known.items() if each is not None}
+
+
+@dataclass
+class _Filmed:
+    """The starts to film, with the expert's episode beside the policy's."""
+
+    beside: Sequence[Trajectory] = ()  # the expert's, of the batch that comes next
+    chosen: dict[bool, list[tuple[Trajectory, Trajectory]]] = field(
+        default_factory=lambda: {True: [], False: []}
+    )
+
+    def choose(self, batch: Sequence[Trajectory]) -> None:
+        """Keep the first successes and the first failures of all batches."""
+        for expert, ours in zip(self.beside, batch, strict=True):
+            some = self.chosen[bool(ours.succeeded)]
+            if len(some) < FILMED:
+                some.append((expert, ours))
+
+    def pairs(self) -> list[tuple[Trajectory, Trajectory]]:
+        """Return a success and a failure, or two of what there is."""
+        good, bad = self.chosen[True], self.chosen[False]
+        return [*good[:1], *bad[:1], *good[1:], *bad[1:]][:FILMED]
+
+
+def _without_positions(batch: TrajectorySet) -> TrajectorySet:
+    """Return `batch` without the positions of every body: they are large, and can be replayed."""
+    return TrajectorySet(
+        replace(
+            each, signals={name: rows for name, rows in each.signals.items() if name != POSITIONS}
+        )
+        for each in batch
+    )
+
+
+def _film(task: Any, pairs: Sequence[tuple[Trajectory, Trajectory]], path: Path, say: Say) -> None:
+    """Draw the expert on the left and the policy on the right, a row per start."""
     from kodex.reports.video import write_video  # late: the core has no simulator
 
     try:
-        write_video(path, task, rollouts, grid=(2, 2), width=320, height=240, every=3)
+        write_video(
+            path,
+            task,
+            [episode for pair in pairs for episode in pair],
+            names=[name for _ in pairs for name in ("expert", "policy")],
+            grid=(len(pairs), 2),
+            every=1,
+        )
     except MissingFeatureError as error:
         say(f"no video: {error}")

@@ -2,7 +2,7 @@
 
 from kodex.policies.conditioned import Conditioned, ConditionedLearner
 from kodex.policies.context import ContextSpec, context_of
-from kodex.policies.files import load, save
+from kodex.policies.files import load, policy_folder, save
 from kodex.policies.koopman import KoopmanPolicy
 from kodex.policies.koopman_learner import KoopmanPolicyLearner
 from kodex.policies.lifted import LiftedLearner, LiftedPolicy
@@ -31,5 +31,6 @@ __all__ = [
     "fit",
     "load",
     "monitored",
+    "policy_folder",
     "save",
 ]

@@ -44,8 +44,16 @@ DYNAMICS: Mapping[str, str] = {
 save = write_policy
 
 
+def policy_folder(folder: str | Path) -> Path:
+    """Return the folder of the policy: `folder` itself, or the one inside the folder of a run."""
+    inside = Path(folder) / "policy"
+    is_run = (inside / "config.json").exists() and not (Path(folder) / "config.json").exists()
+    return inside if is_run else Path(folder)
+
+
 def load(folder: str | Path) -> LearnedPolicy:
-    """Return the policy that `save` wrote to `folder`."""
+    """Return the policy that `save` wrote to `folder`, or that `kodex run` did."""
+    folder = policy_folder(folder)
     stored = read_model(folder)
     if stored.type not in POLICIES:
         raise InputError(

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from kodex.interfaces import Policy
-from kodex.trajectory import Trajectory
+from kodex.trajectory import Array, Trajectory
 
 MOST = 0.25  # of the variance of actions; demonstrations of which more stays open are too few
 EPISODES = 20  # at most
@@ -29,15 +29,21 @@ def unexplained(policy: Policy, demonstrations: Sequence[Trajectory]) -> float |
     missed = total = 0.0
     for each in shown:
         assert each.actions is not None
-        given = np.array([[each.context[name] for name in spec.context]]) if spec.context else None
-        memory, taken = policy.begin(each.states[:1], given), []
-        for state in each.states[:-1]:
-            step = policy.step(memory, state[None])
-            memory = step.memory
-            taken.append(step.actions[0])
-        missed += float(np.sum((np.array(taken) - each.actions) ** 2))
+        missed += float(np.sum((actions_along(policy, each) - each.actions) ** 2))
         total += float(np.sum((each.actions - mean) ** 2))
     return missed / total if total > 0.0 else None
+
+
+def actions_along(policy: Policy, demonstration: Trajectory) -> Array:
+    """Return what `policy` would do at each recorded state but the last, (T - 1, m)."""
+    names = policy.spec.context
+    given = np.array([[demonstration.context[name] for name in names]]) if names else None
+    memory, taken = policy.begin(demonstration.states[:1], given), []
+    for state in demonstration.states[:-1]:
+        step = policy.step(memory, state[None])
+        memory = step.memory
+        taken.append(step.actions[0])
+    return np.array(taken)
 
 
 def doubts(

@@ -4,8 +4,8 @@ Ten thousand rollouts hold gigabytes of states; where they began, whether they s
 the progress went are a few megabytes, so rollouts are streamed and only outcomes are kept.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
@@ -24,12 +24,17 @@ class Outcomes:
     start_names: tuple[str, ...]  # empty if starts were not recorded
     starts: Array  # (N, names)
     progress: Array  # (N, T), NaN after the end of an episode; T = 0 if it was not recorded
+    novelty: Array = field(default_factory=lambda: np.empty((0, 0)))  # (N, T) by a monitor
+    time_step: float | None = None  # seconds from one state to the next
+    units: Mapping[str, str] = field(default_factory=dict)  # by component, as far as data say
 
     @classmethod
     def of(cls, rollouts: Iterable[Trajectory]) -> Self:
         """Return the outcomes of `rollouts`, in one pass."""
-        succeeded, indices, failures, starts, progress = [], [], [], [], []
+        succeeded, indices, failures, starts, progress, novelty = [], [], [], [], [], []
         names: tuple[str, ...] | None = None
+        time_step: float | None = None
+        units: dict[str, str] = {}
         for index, rollout in enumerate(rollouts):
             values = {} if rollout.start is None else dict(rollout.start.values)
             if names is None:
@@ -39,6 +44,9 @@ class Outcomes:
             failures.append(rollout.failure)
             starts.append([values.get(name, np.nan) for name in names])
             progress.append(np.empty(0) if rollout.progress is None else rollout.progress)
+            novelty.append(_novelty(rollout))
+            time_step = rollout.time_step
+            units |= rollout.units
         return cls(
             succeeded=np.array(succeeded, dtype=bool),
             indices=np.array(indices, dtype=np.int64),
@@ -46,6 +54,9 @@ class Outcomes:
             start_names=names or (),
             starts=np.array(starts, dtype=float).reshape(len(starts), len(names or ())),
             progress=_padded(progress),
+            novelty=_padded(novelty),
+            time_step=time_step,
+            units=units,
         )
 
     def __len__(self) -> int:
@@ -107,6 +118,12 @@ class Outcomes:
                 if np.nanstd(v) > 0.0
             )
         )
+
+
+def _novelty(rollout: Trajectory) -> Array:
+    """Return what a monitor said, one number per state or step; none if nothing of the kind."""
+    found = np.ravel(rollout.signals.get("novelty", np.empty(0)))
+    return found if len(found) <= len(rollout) else np.empty(0)
 
 
 def _padded(rows: list[Array]) -> Array:

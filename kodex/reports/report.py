@@ -4,19 +4,28 @@ Reading, drawing and wording are done before anything is written, so a folder th
 reported on keeps the page that it has.
 """
 
+import shlex
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from kodex.errors import InputError
 from kodex.reports import study_tables
 from kodex.reports.page.dynamics_sections import reference_section, spectrum_section
-from kodex.reports.page.outcome_sections import failure_section, success_section, video_section
+from kodex.reports.page.outcome_sections import (
+    failure_section,
+    monitor_section,
+    success_section,
+    task_section,
+    video_section,
+)
 from kodex.reports.page.page import header, numbers_section, page, provenance_section, run_page
 from kodex.reports.page.section import Picture, Section, paragraph
+from kodex.reports.page.task_facts import TASKS, facts_of
 from kodex.reports.run import Run, read_run
 from kodex.reports.study import PLAN, StudyResults, read_study
 from kodex.reports.study_pictures import pictures
-from kodex.storage import write_into
+from kodex.storage import kind_of, write_into
 
 PAGE, TABLE = "report.html", "table.md"
 
@@ -25,7 +34,10 @@ def write_report(folder: str | Path) -> Path:
     """Write the page about the run or the study in `folder`, with its pictures; return its path."""
     folder = Path(folder)
     if not folder.is_dir():
-        raise InputError(f"there is no folder {folder}; kodex run TASK --out {folder} makes one")
+        raise InputError(
+            f"there is no folder {folder}, it is {kind_of(folder)}; name the folder of a run, a "
+            "policy or a study"
+        )
     if (folder / PLAN).exists():
         write_study_report(folder)
     else:
@@ -42,9 +54,7 @@ def write_run_report(folder: Path) -> None:
         for section in sections
         for picture in section.pictures
     }
-    if (folder / "plots").is_symlink():
-        raise InputError(f"{folder / 'plots'} is a link, and links are left alone: remove it")
-    write_into(folder, {folder / PAGE: run_page(run.results, sections).encode(), **files})
+    write_files(folder, {folder / PAGE: run_page(run.results, sections).encode(), **files})
 
 
 def write_study_report(folder: Path) -> str:
@@ -59,23 +69,31 @@ def write_study_report(folder: Path) -> str:
         for each in drawn.values()
         for picture in each
     }
-    write_into(folder, {folder / TABLE: table.encode(), folder / PAGE: content.encode(), **files})
+    write_files(folder, {folder / TABLE: table.encode(), folder / PAGE: content.encode(), **files})
     return table
 
 
 def write_study_table(folder: Path) -> None:
     """Write `table.md` alone, of what is known so far."""
-    write_into(folder, {folder / TABLE: study_tables.markdown(read_study(folder)).encode()})
+    write_files(folder, {folder / TABLE: study_tables.markdown(read_study(folder)).encode()})
 
 
 def _run_sections(run: Run) -> Sequence[Section]:
     outcomes = (success_section(run), failure_section(run))
     video = video_section(run)
+    facts, given = facts_of(run.results), run.outcomes.units
     return (
+        task_section(run),
         # A video is what people want to see first; that there is none is not.
         *((video, *outcomes) if run.video is not None else (*outcomes, video)),
-        reference_section(run.analysis),
-        spectrum_section(run.analysis),
+        monitor_section(run),
+        reference_section(
+            run.analysis,
+            partial(facts.unit_of, given=given),
+            run.outcomes.time_step,
+            ("kodex inspect policy --demonstrations demonstrations.h5",),
+        ),
+        spectrum_section(run.analysis, ("kodex inspect policy",)),
         numbers_section(run.results),
         provenance_section(run.results),
     )
@@ -84,13 +102,30 @@ def _run_sections(run: Run) -> Sequence[Section]:
 def _study_sections(study: StudyResults, drawn: Mapping[str, Sequence[Picture]]) -> list[Section]:
     sections = []
     left = dict(drawn)  # a task's pictures stand below the first of its tables
+    again = f"kodex reproduce {shlex.quote(study.plan.name)}"
     for each in (*study_tables.main_tables(study), *study_tables.mean_tables(study)):
+        first = (each.task or "") in left
         shown = tuple(left.pop(each.task or "", ()))
-        sections.append(Section(each.heading, (each.markup(),), shown))
+        facts = TASKS.get(each.task or "") if first else None
+        words = () if facts is None else (paragraph(facts.sentence),)
+        command = (f"{again} --task {shlex.quote(each.task)}",) if each.task and first else ()
+        sections.append(
+            Section(each.heading, (*words, each.markup()), shown, commands=command),
+        )
     differences = study_tables.against_tables(study)
     sections += [Section(each.heading, (each.markup(),)) for each in differences]
     sections += [
         Section(each.heading, (each.markup(),)) for each in study_tables.operator_tables(study)
     ]
     legend = [study_tables.legend(study), *([study_tables.against(study)] if differences else [])]
-    return [*sections, Section("What the numbers mean", tuple(map(paragraph, legend)))]
+    return [
+        *sections,
+        Section("What the numbers mean", tuple(map(paragraph, legend)), commands=(again,)),
+    ]
+
+
+def write_files(folder: Path, files: Mapping[Path, bytes]) -> None:
+    """Write the files of a report into `folder`, each whole or not at all."""
+    if (folder / "plots").is_symlink():
+        raise InputError(f"{folder / 'plots'} is a link, and links are left alone: remove it")
+    write_into(folder, files)

@@ -5,6 +5,7 @@
 """
 
 from kodex.storage.json_files import parse_json, read_file, read_json
+from kodex.storage.kinds import kind_of
 from kodex.storage.model import (
     VERSION,
     Stored,
@@ -36,6 +37,7 @@ __all__ = [
     "bytes_of_model",
     "check_model",
     "check_output",
+    "kind_of",
     "model_of_bytes",
     "new_file",
     "new_folder",

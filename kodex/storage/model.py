@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from kodex.errors import InputError
 from kodex.storage.json_files import read_file, read_json
+from kodex.storage.kinds import kind_of
 from kodex.storage.outputs import check_output, new_folder
 from kodex.storage.ownership import ARRAYS_FILE, CONFIG_FILE, DOCUMENTS
 from kodex.storage.ownership import MODEL_FORMAT as FORMAT
@@ -134,7 +135,9 @@ def read_header(folder: str | Path) -> dict[str, Any]:
     """Return the checked content of `config.json` in `folder`."""
     path = Path(folder) / CONFIG_FILE
     if not path.is_file():
-        raise InputError(f"{folder} is not a kodex model: it has no {CONFIG_FILE}")
+        raise InputError(
+            f"{folder} is not a kodex model, a folder with {CONFIG_FILE}: it is {kind_of(folder)}"
+        )
     header = read_json(path)
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise InputError(f"{path} was not written by kodex: its format is not {FORMAT!r}")

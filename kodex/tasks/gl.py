@@ -17,7 +17,7 @@ from kodex.errors import MissingFeatureError
 
 PACKAGES = {"egl": "libegl1 libgl1-mesa-dri", "osmesa": "libosmesa6"}  # of Debian and Ubuntu
 SWITCHED_OFF = ("disable", "disabled", "off", "false", "0")  # MuJoCo's words for no GL at all
-SECONDS_TO_ANSWER = 60
+SECONDS_TO_ANSWER = 120  # a busy machine may need a minute to start a Python
 
 _TRIAL = """
 from mujoco.{name} import GLContext

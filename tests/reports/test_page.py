@@ -2,12 +2,16 @@
 
 import base64
 import copy
+import functools
+import inspect
 import io
 import re
+import shlex
 import shutil
-import subprocess
 from dataclasses import dataclass, replace
+from html import unescape
 from html.parser import HTMLParser
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -16,7 +20,7 @@ from hypothesis import strategies as st
 from matplotlib.image import imread
 from synthetic_run import RESULTS, episodes, fitted_dynamics, layout, write_synthetic_run
 
-from kodex.cli import main
+from kodex.cli import VERBS, main, parse
 from kodex.demonstrations import TrajectorySet
 from kodex.errors import InputError
 from kodex.evaluation.analysis import Analysis
@@ -25,10 +29,19 @@ from kodex.policies import load
 from kodex.reports.outcomes import Outcomes
 from kodex.reports.page.dynamics_sections import reference_section, spectrum_section
 from kodex.reports.page.markup import VOID, element
-from kodex.reports.page.outcome_sections import failure_section, success_section, video_section
+from kodex.reports.page.outcome_sections import (
+    failure_section,
+    monitor_section,
+    success_section,
+    video_section,
+)
+from kodex.reports.page.task_facts import TASKS as FACTS
+from kodex.reports.page.task_facts import UNKNOWN, facts_of
 from kodex.reports.page.wording import headline, seconds
 from kodex.reports.report import write_report
 from kodex.reports.run import read_run
+from kodex.tasks import TASKS, task
+from tests.browser import new_page
 
 
 class Page(HTMLParser):
@@ -69,6 +82,12 @@ def run_folder(tmp_path_factory):
     folder = write_synthetic_run(tmp_path_factory.mktemp("runs") / "door")
     write_report(folder)
     return folder
+
+
+@pytest.fixture
+def words_only(monkeypatch):
+    """Spare a test that reads the page's words the work of drawing its pictures."""
+    monkeypatch.setattr("kodex.reports.page.section.png", lambda figure: b"\x89PNG\r\n\x1a\n")
 
 
 @pytest.fixture
@@ -142,6 +161,7 @@ def test_text_and_attributes_come_back_from_markup_as_they_were(text):
     assert page.elements == [("p", {"title": text})]
 
 
+@pytest.mark.usefixtures("words_only")
 def test_what_files_say_is_shown_and_never_run(tmp_path):
     attack = "<script>alert('x')</script><img src=x onerror=y>\"'&"
     results = changed(
@@ -163,6 +183,7 @@ def test_what_files_say_is_shown_and_never_run(tmp_path):
     assert all(image["src"].startswith("data:image/png;base64,") for image in page.all("img"))
 
 
+@pytest.mark.usefixtures("words_only")
 def test_without_video_and_expert_the_page_says_so(tmp_path):
     results = changed(expert=None, imitation_error=None, tracking_error=None)
     page = page_of(write_synthetic_run(tmp_path / "run", results=results, expert=False))
@@ -171,6 +192,7 @@ def test_without_video_and_expert_the_page_says_so(tmp_path):
     assert "not measured" in page.text
 
 
+@pytest.mark.usefixtures("words_only")
 def test_a_results_file_with_no_more_than_must_be_there_is_enough(tmp_path):
     needed = ("format", "version", "task", "recipe", "distribution", "seed", "success")
     results = {name: RESULTS[name] for name in needed}
@@ -180,6 +202,7 @@ def test_a_results_file_with_no_more_than_must_be_there_is_enough(tmp_path):
     assert "The command of this run was not recorded." in text
 
 
+@pytest.mark.usefixtures("words_only")
 def test_rollouts_without_starts_and_progress_leave_sentences(tmp_path):
     rollouts = TrajectorySet(
         replace(rollout, start=None, progress=None) for rollout in episodes(40, fail=0.3)
@@ -189,6 +212,7 @@ def test_rollouts_without_starts_and_progress_leave_sentences(tmp_path):
     assert "do not record their progress" in text
 
 
+@pytest.mark.usefixtures("words_only")
 @pytest.mark.parametrize("fail", [0.0, 1.0])
 def test_all_or_nothing_succeeding_leaves_sections(run_folder, fail):
     run = replace(read_run(run_folder), outcomes=Outcomes.of(episodes(12, fail=fail)))
@@ -197,6 +221,7 @@ def test_all_or_nothing_succeeding_leaves_sections(run_folder, fail):
     assert len(success_section(run).pictures) == 2
 
 
+@pytest.mark.usefixtures("words_only")
 def test_a_reference_that_explodes_leaves_a_page_that_says_how_fast(tmp_path):
     fitted = fitted_dynamics(episodes(20, seed=1))
     dynamics = replace(fitted, matrix=1e20 * np.eye(len(fitted.matrix)), record=None)
@@ -227,6 +252,7 @@ class StandStill:
         return np.repeat(first[..., None, :], horizon, axis=-2)
 
 
+@pytest.mark.usefixtures("words_only")
 def test_dynamics_without_an_operator_leave_out_eigenvalues_with_a_sentence(run_folder):
     policy = replace(load(run_folder / "policy"), dynamics=StandStill(layout()))
     analysis = Analysis.of(policy, episodes(5))
@@ -249,6 +275,7 @@ def test_a_report_needs_neither_the_policy_nor_the_demonstrations(fresh_folder):
     assert write_report(fresh_folder).read_bytes() == before
 
 
+@pytest.mark.usefixtures("words_only")
 def test_a_run_of_an_earlier_version_has_a_page_that_says_what_it_lacks(fresh_folder):
     shutil.rmtree(fresh_folder / "analysis")
     page = page_of(fresh_folder)
@@ -276,12 +303,14 @@ def test_a_run_that_was_cut_off_is_refused_in_one_sentence_and_keeps_its_page(fr
     assert page.read_bytes() == before
 
 
+@pytest.mark.usefixtures("words_only")
 def test_strange_provenance_leaves_a_page_without_it(tmp_path):
     results = changed(provenance={"command": None, "versions": [1], "seeds": "7"})
     text = page_of(write_synthetic_run(tmp_path / "run", results=results)).text
     assert "The command of this run was not recorded." in text
 
 
+@pytest.mark.usefixtures("words_only")
 def test_the_command_writes_the_page_and_says_where(fresh_folder, capsys):
     (fresh_folder / "report.html").unlink()
     assert main(["report", str(fresh_folder), "--open", "no"]) == 0
@@ -316,57 +345,150 @@ def test_seconds_are_said_as_a_person_would(value, words):
     assert seconds(value) == words
 
 
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
-needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+@pytest.fixture(scope="module")
+def tab():
+    """Return a tab of a real browser; where there is none, its tests are skipped."""
+    with new_page() as page:
+        yield page
 
 
-def opened_in_browser(page, scratch):
-    """Return a screenshot and what the browser's console said; no host can be reached."""
-    picture = scratch / "screenshot.png"
-    answer = subprocess.run(
-        [
-            CHROMIUM,
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--no-first-run",
-            "--disable-background-networking",
-            "--disable-component-update",
-            "--disable-sync",
-            "--host-resolver-rules=MAP * ~NOTFOUND",
-            "--enable-logging=stderr",
-            "--virtual-time-budget=3000",
-            "--window-size=800,1200",
-            f"--user-data-dir={scratch / 'profile'}",
-            f"--screenshot={picture}",
-            page.resolve().as_uri(),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    console = [line for line in answer.stderr.splitlines() if "CONSOLE" in line]
-    return imread(picture), console
+def colours(shot):
+    picture = imread(io.BytesIO(base64.b64decode(shot["data"])))
+    return np.unique((255 * picture[..., :3]).astype(int).reshape(-1, 3), axis=0)
 
 
-@needs_browser
-def test_the_page_opens_in_a_browser_without_a_word_on_the_console(run_folder, tmp_path):
-    picture, console = opened_in_browser(run_folder / "report.html", tmp_path)
-    assert console == []
-    assert len(np.unique(picture.reshape(-1, picture.shape[2]), axis=0)) > 100  # not a blank page
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 400])
+def test_the_page_opens_in_a_browser_without_a_word_on_the_console(run_folder, tab, width, scheme):
+    tab.messages.clear()
+    tab.prefer(scheme)
+    tab.open((run_folder / "report.html").resolve().as_uri(), width=width, mobile=width < 500)
+    tab.wait_for("document.readyState === 'complete' && document.querySelector('footer')")
+    assert tab.run("document.documentElement.scrollWidth") <= width
+    assert tab.run("[...document.images].every(each => each.naturalWidth > 300)")
+    seen = colours(tab.call("Page.captureScreenshot", format="png"))
+    assert len(seen) > 50  # not a blank page
+    background = tab.run("getComputedStyle(document.body).backgroundColor")
+    light = np.mean([int(part) for part in re.findall(r"\d+", background)[:3]])
+    assert light > 200 if scheme == "light" else light < 60
+    assert tab.messages == tab.complaints == []
 
 
-@needs_browser
-def test_a_page_that_asks_for_the_network_is_stopped_and_noticed(run_folder, tmp_path):
+def test_a_screen_reader_is_told_what_every_figure_shows(run_folder, tab):
+    tab.open((run_folder / "report.html").resolve().as_uri())
+    tab.wait_for("document.readyState === 'complete' && document.querySelector('footer')")
+    nodes = tab.nodes()
+    figures = [name for role, name in nodes if role == "image"]
+    assert len(figures) == len(Page((run_folder / "report.html").read_text()).all("img"))
+    assert all(len(name) > 20 for name in figures)
+    assert any("success: 1.35 rad" in name for name in figures)
+    assert [name for role, name in nodes if role == "heading" and not name] == []
+
+
+def test_one_click_selects_a_whole_command(run_folder, tab):
+    tab.open((run_folder / "report.html").resolve().as_uri(), height=4000)
+    tab.wait_for("document.readyState === 'complete' && document.querySelector('footer')")
+    place = "document.querySelectorAll('code.command')[1]"
+    command = tab.run(f"{place}.textContent")
+    box = tab.run(f"(({{x, y, height}}) => [x + 30, y + height / 2])({place}.getClientRects()[0])")
+    for kind in ("mousePressed", "mouseReleased"):
+        tab.call(
+            "Input.dispatchMouseEvent", type=kind, x=box[0], y=box[1], button="left", clickCount=1
+        )
+    assert tab.run("getSelection().toString().trim()") == command
+    assert command.startswith("kodex ")
+
+
+def test_a_page_that_asks_for_the_network_is_stopped_and_noticed(run_folder, tmp_path, tab):
     page = tmp_path / "asks.html"
     source = (run_folder / "report.html").read_text()
     page.write_text(source.replace("<main>", "<main><img alt='' src='http://a.example/x.png'>"))
-    _, console = opened_in_browser(page, tmp_path)
-    assert len(console) == 1 and "a.example" in console[0]
+    tab.open(page.resolve().as_uri())
+    tab.wait_for("document.readyState === 'complete' && document.querySelector('footer')")
+    assert any("a.example" in each for each in tab.complaints)
+    tab.complaints.clear()
 
 
+def test_every_part_of_a_run_has_a_command_that_its_verb_understands(run_folder):
+    source = (run_folder / "report.html").read_text()
+    commands = [unescape(each) for each in re.findall(r'class="command">([^<]*)<', source)]
+    assert len(commands) >= 8
+    sections = source.split("<section>")[1:]
+    with_one = [each for each in sections if 'class="command"' in each]
+    assert len(with_one) >= len(sections) - 1  # there is nothing to run where a video is missing
+    for command in commands:
+        program, verb, *words = shlex.split(command)
+        assert program == "kodex"
+        understood(verb, words)
+
+
+def understood(verb, words):
+    """Let a verb's options be parsed, without doing anything."""
+    module, name = VERBS[verb][0].split(":")
+    function, called = getattr(import_module(module), name), []
+
+    @functools.wraps(function)
+    def note(*arguments, **options):
+        called.append(options or arguments)
+
+    note.__signature__ = inspect.signature(function, eval_str=True)
+    parse(verb, note, words)
+    assert len(called) == 1
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_what_a_report_says_of_a_task_is_what_the_task_computes(name):
+    known, facts = task(name), FACTS[name]
+    assert (facts.criterion, facts.threshold) == (known.criterion, known.threshold)
+    assert {"paper", *facts.definitions} == set(known.definitions)
+    units = {each: facts.unit_of(each, {}) for each in (*known.layout.names, *known.start_names)}
+    assert UNKNOWN not in units.values(), units
+    assert facts.unit_of(known.layout.names[0], {known.layout.names[0]: "mm"}) == "mm"
+
+
+def test_every_definition_of_success_is_explained(run_folder):
+    text = Page((run_folder / "report.html").read_text()).text
+    assert "Turn the latch and pull the door open" in text
+    assert text.count("open by more than 1.35 rad at the end") == 2
+    assert "the goal is achieved after more than 25 actions" in text
+    assert "gymnasium-robotics reports success after the last action" in text
+
+
+@pytest.mark.usefixtures("words_only")
+def test_the_monitor_counts_alarms_of_failures_and_of_successes(run_folder):
+    run = read_run(run_folder)
+    rollouts = [
+        replace(
+            each,
+            signals={"novelty": np.full((len(each), 1), 2.0 if index % 2 else 0.5)},
+            succeeded=index < 6,
+        )
+        for index, each in enumerate(episodes(10))
+    ]
+    provenance = {"monitor": {"false_alarms": 0.05}}
+    watched = replace(
+        run,
+        outcomes=Outcomes.of(rollouts),
+        results=replace(run.results, provenance=provenance),
+    )
+    section = monitor_section(watched)
+    text = Page(section.shown()).text
+    assert "in 2 of 4 episodes that failed and in 3 of 6 that succeeded" in text
+    assert "at most 5 % have an alarm" in text
+    assert len(section.pictures) == 1
+    assert "No monitor watched these episodes" in monitor_section(run).shown()
+
+
+def test_a_task_of_somebodys_own_is_described_by_what_its_run_stored(run_folder):
+    results = read_run(run_folder).results
+    stored = {"title": "Stack cups", "criterion": "three cups stand", "threshold": 3.0}
+    own = facts_of(replace(results, task="cups", provenance={"task": stored}))
+    assert own.sentence == "Stack cups. An episode succeeds if: three cups stand."
+    assert own.threshold == 3.0
+    assert facts_of(replace(results, task="cups", provenance={"task": 7})).threshold is None
+
+
+@pytest.mark.usefixtures("words_only")
 def test_a_link_in_a_run_folder_is_not_embedded(fresh_folder, tmp_path):
     (tmp_path / "secret").write_text("precious")
     (fresh_folder / "video.mp4").unlink(missing_ok=True)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from synthetic_run import episodes
 
 from kodex.evaluation import Rate, wilson_interval
+from kodex.evaluation.analysis import Analysis
 from kodex.koopman import Spectrum
 from kodex.reports.figures import (
     eigenvalue_histogram,
@@ -22,7 +23,7 @@ from kodex.reports.figures import (
     success_plot,
 )
 from kodex.reports.outcomes import Outcomes
-from kodex.reports.page.dynamics_sections import moving_components
+from kodex.reports.page.dynamics_sections import errors_by_unit, moving_components
 from kodex.trajectory import Start, StateLayout, Trajectory
 
 
@@ -63,8 +64,38 @@ def test_each_failure_is_a_line_and_successes_are_their_median():
         [[0, 1, 2], [0, 2, 4], [0, 3, 6], [0, 0, 1]], succeeded=[True, True, True, False]
     )
     lines = {line.get_label(): line for line in progress_plot(outcomes).axes[0].lines}
-    np.testing.assert_allclose(lines["failed"].get_ydata(), [0, 0, 1])
+    np.testing.assert_allclose(lines["failed, one by one"].get_ydata(), [0, 0, 1])
     np.testing.assert_allclose(lines["succeeded: median, 90 %"].get_ydata(), [0, 2, 4])
+
+
+def test_the_threshold_of_success_is_a_line_with_its_unit():
+    outcomes = outcomes_of([[0, 1], [0, 2]], succeeded=[False, True])
+    axes = progress_plot(outcomes, "angle (rad)", threshold=(1.35, "success: 1.35 rad")).axes[0]
+    lines = {line.get_label(): line for line in axes.lines}
+    np.testing.assert_allclose(lines["success: 1.35 rad"].get_ydata(), 1.35)
+    assert axes.get_ylabel() == "angle (rad)"
+
+
+def test_lines_are_told_apart_without_colour():
+    outcomes = outcomes_of([[0, 1], [0, 2]], succeeded=[False, True])
+    axes = progress_plot(outcomes, expert=outcomes, threshold=(1.0, "success")).axes[0]
+    styles = [line._dash_pattern for line in axes.lines]
+    assert len({repr(style) for style in styles}) == len(styles) == 4
+    states = [np.arange(20.0)[:, None] + shift for shift in range(3)]
+    (axes,) = reference_plot(["q"], states, states, ["best", "median", "worst"]).axes
+    assert len({line.get_marker() for line in axes.lines[::2]}) == 3
+
+
+def test_errors_of_components_with_different_units_are_not_mixed():
+    names = StateLayout(robot=("q",), object=("x", "spin"))
+    states, reference = np.zeros((4, 3)), np.tile([1.0, 2.0, 30.0], (4, 1))
+    analysis = Analysis(names, (states,), (reference,), None)
+    units = {"x": "m", "spin": "rad/s"}
+    errors = errors_by_unit(analysis, slice(1, None), "object", units.__getitem__)
+    assert [error[0, -1] for error in errors.values()] == [2.0, 30.0]
+    assert ["(m)" in name or "(rad/s)" in name for name in errors] == [True, True]
+    titles = [axes.get_title(loc="left") for axes in horizon_plot(errors, "step (10 ms each)").axes]
+    assert titles == list(errors)
 
 
 def test_an_episode_that_ended_early_ends_with_its_last_number():
@@ -137,14 +168,14 @@ def test_solid_lines_are_references_and_dotted_ones_demonstrations():
 
 def test_errors_by_horizon_are_drawn_as_median_and_mean():
     growth = np.arange(5.0)
-    axes = horizon_plot(np.outer([1.0, 2.0, 6.0], growth), "joints").axes[0]
+    axes = horizon_plot({"joints": np.outer([1.0, 2.0, 6.0], growth)}).axes[0]
     lines = {line.get_label(): line.get_ydata() for line in axes.lines}
     np.testing.assert_allclose(lines["median"], 2.0 * growth)
     np.testing.assert_allclose(lines["mean"], 3.0 * growth)
 
 
 def test_an_exploding_reference_is_drawn_on_a_logarithmic_axis():
-    axes = horizon_plot(np.outer([1.0, 1.0], 10.0 ** np.arange(9)), "joints").axes[0]
+    axes = horizon_plot({"joints": np.outer([1.0, 1.0], 10.0 ** np.arange(9))}).axes[0]
     assert axes.get_yscale() == "log"
 
 

@@ -60,6 +60,8 @@ def learn_and_act(folder: Path) -> None:
         ("fit", str(folder / "mine.h5"), "-o", str(folder / "again")),
         ("inspect", str(folder / "again")),
         ("doctor",),
+        ("experts",),
+        ("recipes",),
     ):
         answer = kodex_says(*words)
         assert answer.returncode == 0, (words, answer.stderr)
@@ -67,7 +69,7 @@ def learn_and_act(folder: Path) -> None:
 
 def missing_extras_cost_one_sentence() -> None:
     advice = f"pip install 'kodex-skills[{'adroit'}]'"
-    for words in (("collect", "door", "-o", "door.h5"), ("experts",), ("run", "door")):
+    for words in (("collect", "door", "-o", "door.h5"), ("tasks",), ("run", "door")):
         answer = kodex_says(*words)
         assert answer.returncode == 2, (words, answer.stdout, answer.stderr)
         assert answer.stderr.count("\n") == 1 and "pip install 'kodex-skills[" in answer.stderr, (

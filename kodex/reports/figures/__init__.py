@@ -6,7 +6,7 @@ from kodex.reports.figures.dynamics import (
     horizon_plot,
     reference_plot,
 )
-from kodex.reports.figures.outcomes import progress_plot, start_plot, success_plot
+from kodex.reports.figures.outcomes import novelty_plot, progress_plot, start_plot, success_plot
 from kodex.reports.figures.studies import Curve, Method, curve_plot, sweep_plot, tradeoff_plot
 from kodex.reports.figures.style import png
 
@@ -17,6 +17,7 @@ __all__ = [
     "eigenvalue_histogram",
     "eigenvalue_plane",
     "horizon_plot",
+    "novelty_plot",
     "png",
     "progress_plot",
     "reference_plot",

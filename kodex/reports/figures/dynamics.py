@@ -1,6 +1,6 @@
 """Pictures of what was learned: references beside demonstrations, their errors, eigenvalues."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -20,44 +20,59 @@ from kodex.reports.figures.style import (
 )
 from kodex.trajectory import Array
 
+MARKERS = "os^"  # told apart by shape as well
+
 
 def reference_plot(
     names: Sequence[str],
     demonstrated: Sequence[Array],  # (T_i, names) each
     predicted: Sequence[Array],  # (T_i, names) each
     titles: Sequence[str],  # one per demonstration
+    x: str = "step",
 ) -> Figure:
     """Draw a few components of demonstrations (dotted) and of their references (solid)."""
     figure, all_axes = panel(0.9 + 1.05 * len(names), len(names))
     for column, (axes, name) in enumerate(zip(all_axes, names, strict=True)):
-        for colour, states, reference, title in zip(
-            SERIES, demonstrated, predicted, titles, strict=False
+        for colour, marker, states, reference, title in zip(
+            SERIES, MARKERS, demonstrated, predicted, titles, strict=False
         ):
             steps = np.arange(1, len(states) + 1)
-            axes.plot(steps, reference[:, column], color=colour, linewidth=1.5, label=title)
+            axes.plot(
+                steps,
+                reference[:, column],
+                color=colour,
+                linewidth=1.5,
+                marker=marker,
+                markersize=3.5,
+                markevery=max(1, len(states) // 8),
+                label=title,
+            )
             axes.plot(steps, states[:, column], color=INK, linewidth=1.0, linestyle=(0, (1, 1.6)))
         axes.set_ylim(*_limits(np.concatenate([states[:, column] for states in demonstrated])))
         label(axes, title=name)
     hide_x(all_axes[:-1])
-    label(all_axes[-1], x="step", title=names[-1])
+    label(all_axes[-1], x=x, title=names[-1])
     shared_legend(figure, all_axes[0], columns=len(titles))
     return figure
 
 
-def horizon_plot(error: Array, name: str) -> Figure:
-    """Draw the mean and quantiles of errors by step, (episodes, T)."""
-    figure, (axes,) = panel(2.7, top=0.5)
-    steps = np.arange(1, error.shape[1] + 1)
-    low, middle, high = quantiles(error, 0.1, 0.5, 0.9)
-    axes.fill_between(steps, low, high, color=GOOD, alpha=0.22, linewidth=0, label="10 to 90 %")
-    axes.plot(steps, middle, color=GOOD, linewidth=1.6, label="median")
-    axes.plot(steps, _mean(error), color=BAD, linewidth=1.2, linestyle="--", label="mean")
-    if np.nanmax(error) > 100.0 * max(float(np.nanmedian(error)), 1e-300):
-        axes.set_yscale("log")  # an exploding reference would press all else to the floor
-    else:
-        axes.set_ylim(bottom=0.0)
-    label(axes, x="step", title=name)
-    shared_legend(figure, axes, columns=3)
+def horizon_plot(errors: Mapping[str, Array], x: str = "step") -> Figure:
+    """Draw the mean and quantiles of errors by step, {what: (episodes, T)}, a panel for each."""
+    figure, all_axes = panel(1.25 + 1.45 * len(errors), len(errors), top=0.5)
+    for axes, (name, error) in zip(all_axes, errors.items(), strict=True):
+        steps = np.arange(1, error.shape[1] + 1)
+        low, middle, high = quantiles(error, 0.1, 0.5, 0.9)
+        axes.fill_between(steps, low, high, color=GOOD, alpha=0.22, linewidth=0, label="10 to 90 %")
+        axes.plot(steps, middle, color=GOOD, linewidth=1.6, label="median")
+        axes.plot(steps, _mean(error), color=BAD, linewidth=1.2, linestyle="--", label="mean")
+        if np.nanmax(error) > 100.0 * max(float(np.nanmedian(error)), 1e-300):
+            axes.set_yscale("log")  # an exploding reference would press all else to the floor
+        else:
+            axes.set_ylim(bottom=0.0)
+        label(axes, title=name)
+    hide_x(all_axes[:-1])
+    label(all_axes[-1], x=x, title=list(errors)[-1])
+    shared_legend(figure, all_axes[0], columns=3)
     return figure
 
 
@@ -80,7 +95,7 @@ def eigenvalue_plane(spectrum: Spectrum) -> Figure:
     axes.set_xlim(-reach, reach)
     axes.set_ylim(-reach, reach)
     axes.set_aspect("equal")
-    label(axes, x="real part", y="imaginary part")
+    label(axes, x="real part (per step)", y="imaginary part (per step)")
     shared_legend(figure, axes, columns=2)
     return figure
 
@@ -91,7 +106,7 @@ def eigenvalue_histogram(spectrum: Spectrum) -> Figure:
     counts, edges = spectrum.histogram(bins=40)
     axes.bar(edges[:-1], counts, np.diff(edges), align="edge", color=GOOD, alpha=0.8)
     axes.axvline(1.0, color=BAD, linewidth=1.0, linestyle="--", label="1: neither grows nor decays")
-    label(axes, x="magnitude", y="eigenvalues")
+    label(axes, x="magnitude (per step)", y="eigenvalues (count)")
     shared_legend(figure, axes, columns=1)
     return figure
 

@@ -20,6 +20,7 @@ from kodex.reports.figures.style import (
     shared_legend,
 )
 from kodex.reports.outcomes import Outcomes
+from kodex.trajectory import Array
 
 FAILURES_DRAWN = 60  # more lines than that are a stain
 
@@ -74,37 +75,71 @@ def success_plot(rows: Sequence[tuple[str, WithInterval, bool]]) -> Figure:
 
 
 def progress_plot(
-    outcomes: Outcomes, name: str = "progress", expert: Outcomes | None = None
+    outcomes: Outcomes,
+    name: str = "progress",
+    expert: Outcomes | None = None,
+    *,
+    threshold: tuple[float, str] | None = None,  # of success, and its label
+    x: str = "step",
 ) -> Figure:
     """Draw the progress of episodes over time: successes as a band, failures as lines."""
-    figure, (axes,) = panel(2.9)
-    steps = np.arange(1, outcomes.progress.shape[1] + 1)
-    good = outcomes.progress[outcomes.succeeded]
-    failed = outcomes.worst(FAILURES_DRAWN)
-    for index, row in enumerate(outcomes.progress[failed]):
-        name_it = "failed" if index == 0 else None
-        axes.plot(steps, row, color=BAD, linewidth=0.7, alpha=0.7, label=name_it)
-    if len(good):
-        low, middle, high = quantiles(good, 0.05, 0.5, 0.95)
-        axes.fill_between(steps, low, high, color=GOOD, alpha=0.25, linewidth=0)
-        axes.plot(steps, middle, color=GOOD, linewidth=1.8, label="succeeded: median, 90 %")
+    figure, axes = _over_time(outcomes, outcomes.progress)
     if expert is not None and np.isfinite(expert.progress).any():
         (middle,) = quantiles(expert.progress, 0.5)
         steps = np.arange(1, len(middle) + 1)
-        axes.plot(steps, middle, color=INK, linewidth=1.2, linestyle=":", label="expert")
-    label(axes, x="step", y=name)
-    shared_legend(figure, axes, columns=3)
+        axes.plot(steps, middle, color=INK, linewidth=1.4, linestyle=":", label="expert: median")
+    if threshold is not None:
+        _line_at(axes, *threshold)
+    label(axes, x=x, y=name)
+    shared_legend(figure, axes, columns=2)
     return figure
 
 
-def start_plot(outcomes: Outcomes) -> Figure:
-    """Draw where episodes began, failures as crosses; up to three dimensions of the start."""
+def novelty_plot(outcomes: Outcomes, x: str = "step") -> Figure:
+    """Draw what a monitor says over time; above 1 it sounds the alarm."""
+    figure, axes = _over_time(outcomes, outcomes.novelty)
+    _line_at(axes, 1.0, "alarm: above 1")
+    if np.nanmax(outcomes.novelty) > 20.0:
+        axes.set_yscale("log")
+    label(axes, x=x, y="novelty (share of the limit)")
+    shared_legend(figure, axes, columns=2)
+    return figure
+
+
+def _over_time(outcomes: Outcomes, rows: Array) -> tuple[Figure, Axes]:
+    """Draw `rows`, (N, T), of successes as a band and of failures as broken lines."""
+    figure, (axes,) = panel(3.1, top=0.58)
+    steps = np.arange(1, rows.shape[1] + 1)
+    for index, row in enumerate(rows[outcomes.worst(FAILURES_DRAWN)]):
+        name_it = "failed, one by one" if index == 0 else None
+        axes.plot(
+            steps, row, color=BAD, linewidth=0.8, linestyle=(0, (4, 1.5)), alpha=0.8, label=name_it
+        )
+    good = rows[outcomes.succeeded]
+    if len(good):
+        low, middle, high = quantiles(good, 0.05, 0.5, 0.95)
+        axes.fill_between(steps, low, high, color=GOOD, alpha=0.25, linewidth=0)
+        axes.plot(steps, middle, color=GOOD, linewidth=2.0, label="succeeded: median, 90 %")
+    return figure, axes
+
+
+def _line_at(axes: Axes, height: float, name: str) -> None:
+    axes.axhline(height, color=INK, linewidth=1.0, linestyle="-.", label=name)
+
+
+def start_plot(
+    outcomes: Outcomes, names: Sequence[str] | None = None, progress: str = "progress"
+) -> Figure:
+    """Draw where episodes began, failures as crosses; up to three dimensions of the start.
+
+    `names` are what to write at the axes: of all dimensions, with their units.
+    """
     chosen = outcomes.telling_dimensions(3)
-    names, values = outcomes.start_names, outcomes.starts
+    names, values = names or outcomes.start_names, outcomes.starts
     if len(chosen) == 1:
         figure, (axes,) = panel(2.7)
         _scatter(axes, outcomes, values[:, chosen[0]], outcomes.final_progress)
-        label(axes, x=names[chosen[0]], y="progress at the end")
+        label(axes, x=names[chosen[0]], y=f"at the end: {progress}")
         shared_legend(figure, axes, columns=2)
         return figure
     pairs = list(combinations(chosen, 2))

@@ -23,8 +23,8 @@ from kodex.reports.figures.style import (
 Point = Mapping[str, tuple[float, float, float]]
 Curve = dict[int, Point]
 TITLES: Mapping[str, str] = {
-    "seconds": "seconds to learn",
-    "error": "imitation error",
+    "seconds": "time to learn (s)",
+    "error": "imitation error\n(rad or m)",
     "success": "success (%)",
     "thrown_out": "thrown out (%)",
 }
@@ -66,7 +66,7 @@ def curve_plot(curves: Mapping[str, Curve]) -> Figure:
         if name == "seconds":
             in_decades(axes, "y")
         last = name == shown[-1]
-        label(axes, x="demonstrations" if last else "", y=TITLES[name])
+        label(axes, x="demonstrations (count)" if last else "", y=TITLES[name])
     hide_x(all_axes[:-1])
     most = max(all_axes, key=lambda axes: len(axes.get_lines()))  # a method may lack its seconds
     shared_legend(figure, most, columns=4)
@@ -114,7 +114,7 @@ class Method:
 
 
 def tradeoff_plot(methods: Sequence[Method]) -> Figure:
-    """Draw success over seconds to learn: one dot a condition, joined for each method."""
+    """Draw success over seconds to learn: one dot per condition, joined per method."""
     figure, (axes,) = panel(3.3, right=0.3)
     conditions = list(dict.fromkeys(name for method in methods for name in method.success))
     for method in methods:
@@ -148,6 +148,6 @@ def tradeoff_plot(methods: Sequence[Method]) -> Figure:
     in_decades(axes, "x")
     lowest = min(rate for method in methods for rate in method.success.values())
     axes.set_ylim(max(0.0, lowest - 12.0), 102.0)
-    label(axes, x="seconds to learn", y="success, mean of the tasks (%)")
+    label(axes, x="time to learn (s)", y="success, mean of the tasks (%)")
     shared_legend(figure, axes, columns=2)
     return figure

@@ -1,4 +1,4 @@
-"""The look of all figures: one panel a picture, wide enough for half a page or a whole phone.
+"""The look of all figures: one panel per picture, wide enough for half a page or a whole phone.
 
 Figures are made without pyplot, so nothing global changes: no backend, no settings, no figure
 that stays open.

@@ -1,6 +1,6 @@
 """The sections about what was learned: references, their errors, the operator's eigenvalues."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -12,13 +12,27 @@ from kodex.reports.figures.dynamics import (
     reference_plot,
 )
 from kodex.reports.page.section import Picture, Section, absent, paragraph
+from kodex.reports.page.task_facts import UNKNOWN
+from kodex.reports.page.wording import steps_axis
 from kodex.trajectory import Array, StateLayout
 
 COMPONENTS_SHOWN = 3
+UNITS_SHOWN = 4  # panels of errors
+UnitOf = Callable[[str], str]
 NOT_STORED = "This run was written by an earlier kodex, which did not store its predictions."
 
 
-def reference_section(analysis: Analysis | None) -> Section:
+def no_unit(name: str) -> str:
+    """Say that the unit of a component is not known."""
+    return UNKNOWN
+
+
+def reference_section(
+    analysis: Analysis | None,
+    unit_of: UnitOf = no_unit,
+    time_step: float | None = None,
+    commands: tuple[str, ...] = (),
+) -> Section:
     """Show references beside the demonstrations that they should resemble."""
     heading = "What it expects to happen"
     if analysis is None:
@@ -27,7 +41,9 @@ def reference_section(analysis: Analysis | None) -> Section:
         return Section(heading, (absent("This policy acts directly, without a reference."),))
     joints, things = moving_components(analysis.layout, analysis.states, COMPONENTS_SHOWN)
     pictures = [
-        _reference_picture(analysis, analysis.references, components, name, word)
+        _reference_picture(
+            analysis, analysis.references, components, name, word, unit_of, steps_axis(time_step)
+        )
         for name, word, components in (
             ("reference_joints", "the joints that move most", joints),
             ("reference_object", "the object", things),
@@ -38,18 +54,33 @@ def reference_section(analysis: Analysis | None) -> Section:
         f"From the first state of each of {len(analysis.states)} demonstrations that were not "
         "learned from, the dynamics predict all later states without another measurement."
     )
-    pictures += [
-        _horizon_picture(error, name, word)
-        for name, word, error in (
-            ("error_joints", "joints", analysis.robot_error),
-            ("error_object", "object", analysis.object_error),
+    for name, word, part in (
+        ("error_joints", "joints", slice(len(analysis.layout.robot))),
+        ("error_object", "object", slice(len(analysis.layout.robot), None)),
+    ):
+        errors = errors_by_unit(analysis, part, word, unit_of)
+        if errors:
+            pictures.append(_horizon_picture(errors, name, word, steps_axis(time_step)))
+    return Section(heading, (paragraph(sentence),), tuple(pictures), commands=commands)
+
+
+def errors_by_unit(analysis: Analysis, part: slice, word: str, unit_of: UnitOf) -> dict[str, Array]:
+    """Return mean absolute errors by step, (episodes, T), apart for each unit of the components."""
+    groups: dict[str, list[int]] = {}
+    for index in range(analysis.layout.size)[part]:
+        groups.setdefault(unit_of(analysis.layout.names[index]), []).append(index)
+    most = sorted(groups, key=lambda unit: -len(groups[unit]))[:UNITS_SHOWN]
+    errors = {
+        f"{word}, {_counted(groups[unit])}: mean absolute error ({unit})": analysis.error(
+            groups[unit]
         )
-        if np.isfinite(error).any()
-    ]
-    return Section(heading, (paragraph(sentence),), tuple(pictures))
+        for unit in groups
+        if unit in most
+    }
+    return {name: error for name, error in errors.items() if np.isfinite(error).any()}
 
 
-def spectrum_section(analysis: Analysis | None) -> Section:
+def spectrum_section(analysis: Analysis | None, commands: tuple[str, ...] = ()) -> Section:
     """Show the eigenvalues of a Koopman matrix, and what they say about long horizons."""
     heading = "How it moves: eigenvalues"
     if analysis is None:
@@ -82,7 +113,8 @@ def spectrum_section(analysis: Analysis | None) -> Section:
             "a step.",
         ),
     )
-    return Section(heading, (paragraph(_spectrum_sentence(operator, analysis.horizon)),), pictures)
+    sentence = _spectrum_sentence(operator, analysis.horizon)
+    return Section(heading, (paragraph(sentence),), pictures, commands=commands)
 
 
 def moving_components(
@@ -116,34 +148,50 @@ def _one_of_each_group(names: Sequence[str], share: Array) -> list[int]:
     return [index for *_, index in sorted(order)]
 
 
+def _counted(components: Sequence[int]) -> str:
+    return "1 component" if len(components) == 1 else f"{len(components)} components"
+
+
 def _reference_picture(
-    analysis: Analysis, references: Sequence[Array], components: list[int], name: str, word: str
+    analysis: Analysis,
+    references: Sequence[Array],
+    components: list[int],
+    name: str,
+    word: str,
+    unit_of: UnitOf,
+    x: str,
 ) -> Picture:
     shown = analysis.best_median_worst()
     words = ("best", "median", "worst") if len(shown) == 3 else ("best", "worst")[: len(shown)]
+    names = [analysis.layout.names[component] for component in components]
     return Picture.of(
         name,
         reference_plot(
-            [analysis.layout.names[component] for component in components],
+            [f"{each} ({unit_of(each)})" for each in names],
             [analysis.states[index][:, components] for index in shown],
             [references[index][:, components] for index in shown],
             words,
+            x,
         ),
         alternative=f"References beside demonstrations over time, for {word}",
-        caption=f"Solid is the reference for {word}, dotted the demonstration, of the best, the "
-        "median and the worst case: they should lie on each other.",
+        caption=f"Solid with marks is the reference for {word}, dotted the demonstration, of the "
+        "best, the median and the worst case: they should lie on each other.",
     )
 
 
-def _horizon_picture(error: Array, name: str, word: str) -> Picture:
-    last = error[:, -1][np.isfinite(error[:, -1])]
-    end = f", {np.median(last):.2g} at the end" if len(last) else ""
+def _horizon_picture(errors: dict[str, Array], name: str, word: str, x: str) -> Picture:
+    last = [error[:, -1][np.isfinite(error[:, -1])] for error in errors.values()]
+    ends = [
+        f"{title}: {np.median(end):.2g} at the end"
+        for title, end in zip(errors, last, strict=True)
+        if len(end)
+    ]
     return Picture.of(
         name,
-        horizon_plot(error, f"{word}: mean absolute error"),
-        alternative=f"Error of the reference by step for the {word}{end}",
-        caption=f"How far the reference for the {word} strays as it looks further ahead: a steep "
-        "climb at the end would put a longer task out of reach.",
+        horizon_plot(errors, x),
+        alternative=f"Error of the reference by step for the {word}. {'; '.join(ends)}",
+        caption=f"How far the reference for the {word} strays as it looks further ahead, apart for "
+        "each unit: a steep climb at the end would put a longer task out of reach.",
     )
 
 

@@ -4,14 +4,23 @@ from base64 import b64encode
 
 import numpy as np
 
-from kodex.reports.figures.outcomes import progress_plot, start_plot, success_plot
+from kodex.reports.figures.outcomes import novelty_plot, progress_plot, start_plot, success_plot
 from kodex.reports.page import wording
 from kodex.reports.page.markup import Markup, element, table
 from kodex.reports.page.section import Picture, Section, absent, paragraph
+from kodex.reports.page.task_facts import TASKS, UNKNOWN, TaskFacts, facts_of
 from kodex.reports.run import Run
 
 WORST_SHOWN = 10
+WORST_FILMED = 2
 LARGEST_VIDEO = 8_000_000  # bytes; a page with more is slow to open and cannot be mailed
+
+
+def task_section(run: Run) -> Section:
+    """Say what is to be done, and when an episode has succeeded."""
+    sentence = facts_of(run.results).sentence
+    commands = ("kodex tasks",) if run.results.task in TASKS else ()
+    return Section("The task", (paragraph(sentence),), commands=commands)
 
 
 def video_section(run: Run) -> Section:
@@ -20,11 +29,12 @@ def video_section(run: Run) -> Section:
     if run.video is None:
         sentence = "This run has no video: drawing one needs GL, which kodex doctor looks for."
         return Section(heading, (absent(sentence),))
+    commands = (f"kodex play policy {wording.world_option(run.results)}",)
     content = run.video.read_bytes()
     if len(content) > LARGEST_VIDEO:
         size = f"{len(content) / 1e6:.0f} MB"
         sentence = f"At {size} the video is too large for this page; it is video.mp4 beside it."
-        return Section(heading, (absent(sentence),))
+        return Section(heading, (absent(sentence),), commands=commands)
     video = element(
         "video",
         "This browser cannot play the video; it is video.mp4 beside this page.",
@@ -33,23 +43,25 @@ def video_section(run: Run) -> Section:
         loop="",
         playsinline="",
         preload="metadata",
-        aria_label=f"Video of the learned policy at the task {run.results.task}",
+        aria_label=f"Video of the expert and of the learned policy at the task {run.results.task}",
     )
-    caption = element("figcaption", "The learned policy in the simulator.")
-    return Section(heading, (element("figure", video, caption),))
+    caption = element(
+        "figcaption",
+        "The expert on the left and the learned policy on the right, from the same start, four "
+        "times slower than it happened. Above is the first start at which the policy succeeded, "
+        "below the first at which it failed; if there is no such start, another one.",
+    )
+    return Section(heading, (element("figure", video, caption),), commands=commands)
 
 
 def success_section(run: Run) -> Section:
-    """Show how often it worked, and how the episodes went."""
-    results, outcomes = run.results, run.outcomes
+    """Show how often it worked by each definition of success, and how the episodes went."""
+    results, outcomes, facts = run.results, run.outcomes, facts_of(run.results)
+    others = {name: rate for name, rate in results.definitions.items() if name != "paper"}
     rows = [("this policy", results.success, True)]
     if results.expert is not None:
         rows.append(("the expert", results.expert.success, False))
-    rows += [
-        (f"by {name}'s criterion", rate, False)
-        for name, rate in results.definitions.items()
-        if name != "paper"  # which is the task's own criterion
-    ]
+    rows += [(f"by {name}'s criterion", rate, False) for name, rate in others.items()]
     pictures = [
         Picture.of(
             "success",
@@ -60,19 +72,35 @@ def success_section(run: Run) -> Section:
             "overlap widely, the difference may be chance.",
         )
     ]
-    if not np.isfinite(outcomes.progress).any():
-        missing = absent("The rollouts do not record their progress over time.")
-        return Section("How well it does", (_comparison(run),), tuple(pictures), after=(missing,))
-    pictures.append(
-        Picture.of(
-            "progress",
-            progress_plot(outcomes, wording.progress_name(results.task), run.expert),
-            alternative="Progress over time of episodes that succeeded and of those that failed",
-            caption="Each failed episode is a line of its own: look at when it leaves the band "
-            "of the others.",
+    after = [_definitions_table(run, facts)] if others else []
+    if np.isfinite(outcomes.progress).any():
+        line = None if facts.threshold is None else (facts.threshold, facts.threshold_label)
+        axis = wording.steps_axis(outcomes.time_step)
+        pictures.append(
+            Picture.of(
+                "progress",
+                progress_plot(outcomes, facts.progress_axis, run.expert, threshold=line, x=axis),
+                alternative=f"{facts.progress_axis} over time, of episodes that succeeded and of "
+                "those that failed" + ("" if line is None else f"; the line is {line[1]}"),
+                caption="Each failed episode is a broken line of its own: look at when it leaves "
+                "the band of the others"
+                + ("." if line is None else ", and on which side of the dash-dotted line it ends."),
+            )
         )
+    else:
+        after.insert(0, absent("The rollouts do not record their progress over time."))
+    world = wording.world_option(results)
+    commands = (
+        f"kodex evaluate policy {world} --instances 1000 --seed 7",
+        f"kodex compare policy expert {world}",
     )
-    return Section("How well it does", (_comparison(run),), tuple(pictures))
+    return Section(
+        "How well it does",
+        (_comparison(run),),
+        tuple(pictures),
+        after=tuple(after),
+        commands=commands if results.expert is not None else commands[:1],
+    )
 
 
 def failure_section(run: Run) -> Section:
@@ -83,19 +111,97 @@ def failure_section(run: Run) -> Section:
         return Section(heading, (paragraph(f"None of {len(outcomes)} episodes failed."),))
     sentence = paragraph(f"{failed} of {len(outcomes)} episodes failed.")
     listing = (_worst_table(run),)
+    shown = outcomes.worst(WORST_FILMED).tolist()
+    film = (
+        "kodex render rollouts.h5 -o failures.mp4 --episodes "
+        f"{' '.join(map(str, shown))} --grid 1x{len(shown)} --every 1",
+    )
+    commands = film if run.video is not None else ("kodex describe rollouts.h5",)
     chosen = outcomes.telling_dimensions(3)
     if not chosen:
         missing = absent("The rollouts do not record where they started.")
-        return Section(heading, (sentence, missing), beside=listing)
-    names = ", ".join(outcomes.start_names[column] for column in chosen)
+        return Section(heading, (sentence, missing), beside=listing, commands=commands)
+    facts, names = facts_of(run.results), _start_names(run)
     picture = Picture.of(
         "starts",
-        start_plot(outcomes),
-        alternative=f"Starts of {len(outcomes)} episodes by {names}; {failed} failed",
+        start_plot(outcomes, names, facts.progress_axis),
+        alternative=f"Starts of {len(outcomes)} episodes by "
+        f"{', '.join(names[column] for column in chosen)}; {failed} failed",
         caption="Every mark is a start, and crosses failed: failures that keep together, or to "
         "the rim, say where more demonstrations would help.",
     )
-    return Section(heading, (sentence,), (picture,), listing)
+    return Section(heading, (sentence,), (picture,), listing, commands=commands)
+
+
+def monitor_section(run: Run) -> Section:
+    """Show what the run-time monitor said of the episodes."""
+    heading, outcomes = "The run-time monitor", run.outcomes
+    recipe = run.results.recipe.removesuffix("+monitor")
+    commands = (f"kodex fit demonstrations.h5 -o watched-policy --recipe {recipe}+monitor",)
+    if not np.isfinite(outcomes.novelty).any():
+        sentence = "No monitor watched these episodes; a policy with one says when to stop it."
+        return Section(heading, (absent(sentence),), commands=commands)
+    alarmed = np.nanmax(np.nan_to_num(outcomes.novelty, nan=0.0), axis=1) > 1.0
+    good = outcomes.succeeded
+    sentences = [
+        "A Koopman operator of its own expects the next state, and the monitor measures how "
+        "unexpected the one that comes is; above 1 it sounds an alarm. It only warns: the policy "
+        "acts as it does without one.",
+        f"It sounded in {np.sum(alarmed & ~good)} of {np.sum(~good)} episodes that failed and in "
+        f"{np.sum(alarmed & good)} of {np.sum(good)} that succeeded{_promised(run)}.",
+    ]
+    picture = Picture.of(
+        "novelty",
+        novelty_plot(outcomes, wording.steps_axis(outcomes.time_step)),
+        alternative="Novelty over time by the run-time monitor, of episodes that succeeded and of "
+        "those that failed; the line at 1 is the alarm",
+        caption="A broken line that climbs over the dash-dotted one early leaves time to stop the "
+        "robot.",
+    )
+    return Section(heading, tuple(map(paragraph, sentences)), (picture,), commands=commands)
+
+
+def _promised(run: Run) -> str:
+    stored = run.results.provenance.get("monitor")
+    share = stored.get("false_alarms") if isinstance(stored, dict) else None
+    if not isinstance(share, int | float):
+        return ""
+    return (
+        f"; in episodes that are drawn as the demonstrations were, at most {100 * share:.0f} % "
+        "have an alarm"
+    )
+
+
+def _definitions_table(run: Run, facts: TaskFacts) -> Markup:
+    rows = [("paper" if "paper" in run.results.definitions else "task", facts.criterion)]
+    rows += [
+        (name, facts.definitions.get(name, "as the task defines it"))
+        for name in run.results.definitions
+        if name != "paper"
+    ]
+    rates = {**run.results.definitions, rows[0][0]: run.results.success}
+    return table(
+        ("definition", "success", "95 % interval", "an episode succeeds if"),
+        [
+            (
+                name,
+                wording.percent(rates[name].rate),
+                f"{100 * rates[name].low:.1f} to {100 * rates[name].high:.1f} %",
+                words,
+            )
+            for name, words in rows
+        ],
+    )
+
+
+def _start_names(run: Run) -> list[str]:
+    """Return the names of a start's numbers with their units."""
+    facts = facts_of(run.results)
+    units = [facts.unit_of(name, run.outcomes.units) for name in run.outcomes.start_names]
+    return [
+        name if unit == UNKNOWN else f"{name} ({unit})"
+        for name, unit in zip(run.outcomes.start_names, units, strict=True)
+    ]
 
 
 def _comparison(run: Run) -> Markup:
@@ -118,10 +224,10 @@ def _comparison(run: Run) -> Markup:
 def _worst_table(run: Run) -> Markup:
     outcomes = run.outcomes
     final, broke_off = outcomes.final_progress, any(outcomes.failures)
-    header = ("start", *outcomes.start_names, "at the end")
+    header = ("start", *_start_names(run), "at the end")
     caption = (
         "Each start by its index in the draw, with its numbers; at the end stands the "
-        f"{wording.progress_name(run.results.task)}. kodex compare and kodex render show more."
+        f"{facts_of(run.results).progress_axis}."
     )
     rows = [
         (

@@ -1,12 +1,12 @@
 """The page: one HTML file that needs nothing but a browser, not even a network."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kodex.evaluation import Results
 from kodex.reports.page import wording
-from kodex.reports.page.markup import Markup, element, table, together
-from kodex.reports.page.section import Section, absent, paragraph
+from kodex.reports.page.markup import Markup, element, table
+from kodex.reports.page.section import Section, absent, command_block
 from kodex.reports.page.stylesheet import STYLESHEET
 
 # Said to the browser as well: nothing may be fetched, nothing may run.
@@ -15,11 +15,11 @@ POLICY = "default-src 'none'; img-src data:; media-src data:; style-src 'unsafe-
 
 def run_page(results: Results, sections: Sequence[Section]) -> str:
     """Return the page about a run's `results` that shows `sections`."""
-    return page(wording.title(results), _header(results), sections, cards=_cards(results))
+    return page(wording.title(results), _header(results), sections, numbers=_cards(results))
 
 
 def page(
-    title: str, header: Markup, sections: Sequence[Section], *, cards: Markup | None = None
+    title: str, header: Markup, sections: Sequence[Section], *, numbers: Markup | None = None
 ) -> str:
     """Return the page called `title`: a header, a few numbers on cards, and `sections`."""
     head = element(
@@ -36,8 +36,11 @@ def page(
     body = element(
         "body",
         header,
-        element("main", *(shown if cards is None else [cards, *shown])),
-        element("footer", "Written by kodex from the files in this folder."),
+        element("main", *(shown if numbers is None else [numbers, *shown])),
+        element(
+            "footer",
+            "Written by kodex from the files in this folder, in which all commands are to be run.",
+        ),
     )
     return "<!doctype html>\n" + element("html", head, "\n", body, lang="en") + "\n"
 
@@ -56,9 +59,9 @@ def numbers_section(results: Results) -> Section:
     """List what was measured and has no picture."""
     rows: list[tuple[str, str, str]] = []
     for name, key, meaning in (
-        ("imitation error", "imitation_error", "joints, beside the expert's"),
-        ("tracking error", "tracking_error", "joints, beside the reference"),
-        ("action change", "action_change", "from one step to the next; less is smoother"),
+        ("imitation error", "imitation_error", "rad or m per joint, beside the expert's"),
+        ("tracking error", "tracking_error", "rad or m per joint, beside the reference"),
+        ("action change", "action_change", "per step, of actions in [-1, 1]; less is smoother"),
         ("saturation", "action_saturation", "share of action components at their limits"),
     ):
         value = results.score.mean(key)
@@ -77,30 +80,25 @@ def numbers_section(results: Results) -> Section:
         kept = counts.get("training", 0) + counts.get("validation", 0)
         rows.append(("demonstrations", str(kept), f"of {counts['tried']} that the expert tried"))
     listing = table(("measured", "value", "meaning"), rows)
-    return Section("More numbers", (listing if rows else absent("Nothing more was measured."),))
+    return Section(
+        "More numbers",
+        (listing if rows else absent("Nothing more was measured."),),
+        commands=(f"kodex evaluate policy {wording.world_option(results)} --json numbers.json",),
+    )
 
 
 def provenance_section(results: Results) -> Section:
     """Say how the run was made, how to repeat it, and where to look next."""
     made = results.provenance
     command = (
-        (paragraph("To repeat it:"), _commands([str(made["command"])]))
+        command_block([str(made["command"])], "To repeat the run, copy this command")
         if made.get("command")
-        else (absent("The command of this run was not recorded."),)
+        else absent("The command of this run was not recorded.")
     )
     rows = [(f"seed to {name}", value) for name, value in _texts(made, "seeds")]
     rows += _texts(made, "versions")
     made_with = (table(("made with", ""), rows),) if rows else ()
-    further = _commands(["kodex inspect policy", *wording.commands(results), "kodex report ."])
-    return Section(
-        "Where it comes from",
-        (
-            *command,
-            paragraph("Where to look next, from inside this folder:"),
-            further,
-            *made_with,
-        ),
-    )
+    return Section("Where it comes from", (command, *made_with), commands=("kodex report .",))
 
 
 def _header(results: Results) -> Markup:
@@ -119,34 +117,39 @@ def _cards(results: Results) -> Markup:
     training = results.demonstrations.get("training")
     source = "" if training is None else f"from {training} demonstrations"
     unknown = "not measured"
-    return element(
-        "dl",
-        _card(
+    return cards(
+        (
             "Success",
             wording.percent(results.success.rate),
             wording.interval(results.success),
-            kind="card main",
         ),
-        _card("The expert's success", wording.percent(expert.rate), wording.interval(expert))
+        ("The expert's success", wording.percent(expert.rate), wording.interval(expert))
         if expert is not None
-        else _card("The expert's success", "–", unknown),
-        _card("Time to learn", wording.seconds(learned), source)
+        else ("The expert's success", "–", unknown),
+        ("Time to learn", wording.seconds(learned), source)
         if learned is not None
-        else _card("Time to learn", "–", unknown),
-        _card("Imitation error", wording.number(imitation), "mean over joints and steps")
+        else ("Time to learn", "–", unknown),
+        ("Imitation error", wording.number(imitation), "rad or m, mean over joints and steps")
         if imitation is not None
-        else _card("Imitation error", "–", unknown),
-        class_="cards",
+        else ("Imitation error", "–", unknown),
     )
 
 
-def _card(name: str, value: str, note: str, kind: str = "card") -> Markup:
+def cards(*shown: tuple[str, str, str]) -> Markup:
+    """Return a few numbers on cards, (name, value, note) each; the first is the main one."""
     return element(
-        "div",
-        element("dt", name),
-        element("dd", value, class_="value"),
-        element("dd", note, class_="note"),
-        class_=kind,
+        "dl",
+        *(
+            element(
+                "div",
+                element("dt", name),
+                element("dd", value, class_="value"),
+                element("dd", note, class_="note"),
+                class_="card main" if place == 0 else "card",
+            )
+            for place, (name, value, note) in enumerate(shown)
+        ),
+        class_="cards",
     )
 
 
@@ -154,7 +157,3 @@ def _texts(provenance: Mapping[str, Any], name: str) -> list[tuple[str, str]]:
     """Return a part of the provenance as texts, whatever somebody wrote there."""
     part = provenance.get(name)
     return [(str(key), str(value)) for key, value in part.items()] if isinstance(part, dict) else []
-
-
-def _commands(lines: Iterable[str]) -> Markup:
-    return element("pre", element("code", together("\n".join(lines))))

@@ -1,6 +1,7 @@
 """A part of the page: what was found in a sentence, pictures of it, and perhaps a table."""
 
 from base64 import b64encode
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -47,6 +48,7 @@ class Section:
     pictures: tuple[Picture, ...] = ()
     beside: tuple[Markup, ...] = ()  # in the grid of the pictures, after them
     after: tuple[Markup, ...] = ()
+    commands: tuple[str, ...] = ()  # which show more of it
 
     def shown(self) -> Markup:
         """Return the section as a part of the page."""
@@ -57,7 +59,19 @@ class Section:
             *self.before,
             *((element("div", *grid, class_="figures"),) if grid else ()),
             *self.after,
+            *((command_block(self.commands),) if self.commands else ()),
         )
+
+
+def command_block(commands: Sequence[str], introduction: str = "Copy this command") -> Markup:
+    """Return commands that one click selects as a whole, each by itself."""
+    lines = [element("code", each, class_="command") for each in commands]
+    return element(
+        "div",
+        element("p", f"{introduction} (a click selects it):"),
+        element("pre", *lines, tabindex="0"),
+        class_="commands",
+    )
 
 
 def paragraph(sentence: str) -> Markup:

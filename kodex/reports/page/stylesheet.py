@@ -37,9 +37,11 @@ section > p { color: var(--soft); margin: 0 0 1rem; }
 figure { margin: 0; background: var(--surface); border: 1px solid var(--line);
   border-radius: 12px; padding: 0.9rem 0.9rem 1rem; min-width: 0; }
 figure img { display: block; width: 100%; height: auto; max-width: 34rem; margin: 0 auto; }
-video { display: block; width: 100%; max-height: 70vh; border-radius: 8px; background: #000; }
+video { display: block; max-width: 100%; max-height: 85vh; height: auto; margin: 0 auto;
+  border-radius: 8px; }
 figure .scroll { border: 0; border-radius: 0; margin: 0.3rem 0 0; }
 figure th, figure td { padding: 0.34rem 0.6rem; }
+figure th { white-space: normal; vertical-align: bottom; }
 figure h3 { margin: 0.2rem 0.6rem 0; }
 figcaption { color: var(--soft); font-size: 0.9rem; line-height: 1.45; margin: 0.7rem 0.25rem 0; }
 /* Pictures are drawn on white. Turned inside out and laid as light on the dark surface, the
@@ -58,6 +60,9 @@ th { color: var(--soft); font-weight: 560; }
 code, pre { font: 0.86em/1.5 ui-monospace, "SF Mono", Menlo, Consolas, monospace; }
 pre { background: var(--surface); border: 1px solid var(--line); border-radius: 12px;
   padding: 0.8rem 1rem; overflow-x: auto; margin: 0.6rem 0; }
+.commands { margin: 0.9rem 0 0; }
+.commands p { color: var(--soft); font-size: 0.9rem; margin: 0 0 -0.3rem; }
+code.command { display: block; user-select: all; -webkit-user-select: all; cursor: copy; }
 .absent { border-left: 3px solid var(--line); padding-left: 0.9rem; }
 footer { color: var(--soft); font-size: 0.85rem; padding-top: 2.5rem; padding-bottom: 3rem; }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }

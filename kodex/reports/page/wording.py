@@ -1,22 +1,15 @@
 """Results in plain words, for somebody who has not read the paper."""
 
 import math
+import shlex
 
 from kodex.evaluation import Rate, Results
-
-# task -> (what was done, what its progress measures)
-TASKS = {
-    "door": ("Opened the door", "angle of the door (rad)"),
-    "tool": ("Drove the nail home", "distance of the nail to its goal (m)"),
-    "relocation": ("Carried the ball to its target", "distance of the ball to its target (m)"),
-    "reorientation": ("Turned the pen to its goal", "cosine of the angle from pen to goal"),
-}
+from kodex.reports.page.task_facts import TASKS, facts_of
 
 
 def headline(results: Results) -> str:
     """Return the one sentence that a reader should take away."""
-    done, _ = TASKS.get(results.task, (f"Succeeded at {results.task}", ""))
-    success = results.success
+    done, success = facts_of(results).done, results.success
     return f"{done} in {success.successes} of {success.instances} {_starts(results)}."
 
 
@@ -48,23 +41,14 @@ def decimal(value: float) -> str:
     return f"{value:.3f}".replace("-", "−") if math.isfinite(value) else "–"
 
 
-def progress_name(task: str) -> str:
-    """Return what the task's progress measures."""
-    return TASKS.get(task, ("", "progress"))[1]
-
-
-def commands(results: Results) -> list[str]:
-    """Return what can be typed to learn more about the policy."""
-    if results.task not in TASKS:  # somebody's own
-        words = str(results.provenance.get("command", "")).split()
-        # A task of one's own is named as module:NAME; anything else is an environment.
-        own = words[2] if words[1:2] == ["run"] and ":" in "".join(words[2:3]) else None
-        world = f"--env {results.task}" if own is None else f"--task {own}"
-        return [f"kodex evaluate policy {world} --instances 1000 --seed 7"]
-    return [
-        f"kodex evaluate policy --task {results.task} --starts out --instances 1000 --seed 7",
-        f"kodex compare policy expert --task {results.task}",
-    ]
+def world_option(results: Results) -> str:
+    """Return the option that says where the policy acts: `--task door`, or `--env ID`."""
+    if results.task in TASKS:
+        return f"--task {results.task}"
+    words = str(results.provenance.get("command", "")).split()
+    # A task of one's own is named as module:NAME; anything else is an environment.
+    own = words[2] if words[1:2] == ["run"] and ":" in "".join(words[2:3]) else None
+    return f"--env {shlex.quote(results.task)}" if own is None else f"--task {shlex.quote(own)}"
 
 
 def title(results: Results) -> str:
@@ -87,3 +71,8 @@ def _starts(results: Results) -> str:
         "out": "starts outside the range of training",
     }.get(results.distribution, "starts")
     return starts if results.variation is None else f"{starts} with {results.variation}"
+
+
+def steps_axis(time_step: float | None) -> str:
+    """Return what a time axis counts."""
+    return "step" if time_step is None else f"step ({1000 * time_step:g} ms each)"

@@ -29,6 +29,7 @@ def write_video(
     task: Task,
     trajectories: Sequence[Trajectory],
     *,
+    names: Sequence[str] = (),
     grid: tuple[int, int] | None = None,
     width: int = 480,
     height: int = 360,
@@ -38,14 +39,15 @@ def write_video(
 ) -> Path:
     """Write a video of `trajectories` to `path`, MP4 or GIF by its ending, and return `path`.
 
-    Each episode is `width` x `height` pixels, with one picture for `every` states, 25 pictures a
-    second. The file appears whole or not at all, and over another one only if `replace`.
+    Each episode is `width` x `height` pixels, with one picture for `every` states, 25 pictures per
+    second; `names` say what each of them is. The file appears whole or not at all, and over
+    another one only if `replace`.
     """
     path = Path(path)
     if path.suffix.lower() not in (".mp4", ".gif"):
         raise InputError(f"a video ends in .mp4 or .gif; found {path.name!r}")
     check_output(path, replace=replace)
-    film = Film(task, trajectories, grid, width, height, every)
+    film = Film(task, trajectories, grid, width, height, every, tuple(names))
     library()  # the missing thing that stops everything is named first
     if path.suffix.lower() == ".mp4":
         find_ffmpeg()

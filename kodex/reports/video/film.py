@@ -36,13 +36,18 @@ class Film:
     grid: tuple[int, int] | None = None  # rows, columns
     width: int = 480  # of one episode, in pixels
     height: int = 360
-    every: int = 2  # one picture for so many states; an episode has 100 states a second
+    every: int = 2  # one picture for so many states; an episode has 100 states per second
+    names: tuple[str, ...] = ()  # what each episode is, such as "expert"; none: it is not said
 
     def __post_init__(self) -> None:
         if not self.trajectories:
             raise InputError("a video needs at least one episode; found none")
         for trajectory in self.trajectories:
             _check(self.task, trajectory)
+        if self.names and len(self.names) != len(self.trajectories):
+            raise InputError(
+                f"names must be one per episode, {len(self.trajectories)}; found {len(self.names)}"
+            )
         if self.every < 1:
             raise InputError(
                 f"a picture every {self.every} states is not possible: choose 1 or more"
@@ -70,19 +75,20 @@ class Film:
         model = self.task.model()
         with Painter(model, width=self.width, height=self.height) as painter:
             if self.grid is None:
-                for trajectory in self.trajectories:
-                    yield from self._episode(painter, trajectory)
+                for index in range(len(self.trajectories)):
+                    yield from self._episode(painter, index)
             else:
                 yield from self._side_by_side(painter, self.grid)
 
-    def _episode(self, painter: Painter, trajectory: Trajectory) -> Iterator[Picture]:
+    def _episode(self, painter: Painter, number: int) -> Iterator[Picture]:
         """Yield the pictures of one episode, the last one several times."""
+        trajectory, name = self.trajectories[number], self.names[number] if self.names else ""
         positions = recorded_positions(self.task, trajectory)
         stage = Stage(self.task.model_of(_start(trajectory)), self.task.camera)
         shown = [*range(0, len(positions) - 1, self.every), len(positions) - 1]
         for index in shown:
             stage.pose(positions[index])
-            picture = marked(painter.paint(stage), trajectory.succeeded)
+            picture = marked(painter.paint(stage), trajectory.succeeded, name)
             yield picture
         for _ in range(PAUSE):
             yield picture
@@ -90,7 +96,7 @@ class Film:
     def _side_by_side(self, painter: Painter, grid: tuple[int, int]) -> Iterator[Picture]:
         """Yield one picture of all episodes at a time; finished ones wait for the others."""
         rows, columns = grid
-        running = [self._episode(painter, each) for each in self.trajectories]
+        running = [self._episode(painter, each) for each in range(len(self.trajectories))]
         sheet = np.full((rows * self.height, columns * self.width, 3), 255, dtype=np.uint8)
         for _ in range(len(self)):
             for index, episode in enumerate(running):
@@ -109,8 +115,8 @@ def recorded_positions(task: Task, trajectory: Trajectory) -> Array:
     return replay(task, trajectory, record=("qpos",)).signals["qpos"]
 
 
-def marked(picture: Picture, succeeded: bool | None) -> Picture:
-    """Return `picture` with a frame and a word that say how the episode ended, if that is known."""
+def marked(picture: Picture, succeeded: bool | None, name: str = "") -> Picture:
+    """Return `picture` with a frame and words that say how the episode ended, if that is known."""
     if succeeded is None:
         return picture
     colour = SUCCEEDED_COLOUR if succeeded else FAILED_COLOUR
@@ -118,7 +124,8 @@ def marked(picture: Picture, succeeded: bool | None) -> Picture:
     result[:] = colour
     inside = slice(BORDER, -BORDER)
     result[inside, inside] = picture[inside, inside]
-    word = _label("succeeded" if succeeded else "failed", colour)
+    ended = "succeeded" if succeeded else "failed"
+    word = _label(f"{name}: {ended}" if name else ended, colour)
     height, width = (
         min(size, room) for size, room in zip(word.shape[:2], picture.shape[:2], strict=True)
     )
