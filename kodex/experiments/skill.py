@@ -22,7 +22,7 @@ from kodex.experiments.provenance import provenance
 from kodex.experts import collect, expert_of, tried
 from kodex.interfaces import LearnedPolicy, Policy
 from kodex.policies import Monitored, fit, monitored, save
-from kodex.policies.recipes import check_installed
+from kodex.policies.recipes import WITH_MONITOR, check_installed
 from kodex.policies.recipes import recipe as recipe_named
 from kodex.reports.report import write_report
 from kodex.storage import new_folder
@@ -89,7 +89,7 @@ class SkillStudy:
 
             _, validation = demonstrations.split(self.training, self.validation)
             write_analysis(fresh / "analysis", Analysis.of(policy, validation))
-            watched = _watched(policy, demonstrations)
+            watched = self._watched(policy, demonstrations)
             evaluated, filmed = self._evaluate(task, watched or policy, expert, fresh)
             seconds["evaluate"] = evaluated.seconds
             say(f"evaluated it on {self.instances} unseen starts in {evaluated.seconds:.1f} s")
@@ -122,6 +122,17 @@ class SkillStudy:
     def _learn(self, demonstrations: TrajectorySet) -> LearnedPolicy:
         training, validation = demonstrations.split(self.training, self.validation)
         return fit(training, validation, recipe=self.recipe)
+
+    def _watched(self, policy: LearnedPolicy, demonstrations: TrajectorySet) -> Monitored | None:
+        """Return `policy` with a monitor beside it, which changes no action.
+
+        None if it has one by its recipe, or if none can watch it.
+        """
+        spec = policy.spec
+        sees_states = spec.observes == "state" and spec.substeps == 1
+        if self.recipe.endswith(WITH_MONITOR) or not sees_states or len(demonstrations) < 2:
+            return None
+        return monitored(policy, demonstrations)
 
     def _evaluate(
         self, task: World, policy: LearnedPolicy, expert: Policy, folder: Path
@@ -181,16 +192,6 @@ class SkillStudy:
             },
             provenance=made,
         )
-
-
-def _watched(policy: LearnedPolicy, demonstrations: TrajectorySet) -> Monitored | None:
-    """Return `policy` with a monitor beside it, which changes no action; None if none can watch."""
-    if isinstance(policy, Monitored):
-        return policy
-    spec = policy.spec
-    if spec.observes != "state" or spec.substeps != 1 or len(demonstrations) < 2:
-        return None
-    return monitored(policy, demonstrations)
 
 
 def _described(task: World) -> dict[str, Any]:
