@@ -34,10 +34,10 @@ def write_report(folder: str | Path) -> Path:
     """Write the page about the run or the study in `folder`, with its pictures; return its path."""
     folder = Path(folder)
     if not folder.is_dir():
-        raise InputError(
-            f"there is no folder {folder}, it is {kind_of(folder)}; name the folder of a run, a "
-            "policy or a study"
-        )
+        if folder.exists():
+            words = "name the folder of a run, a policy or a study"
+            raise InputError(f"{folder} is {kind_of(folder)}; {words}")
+        raise InputError(f"there is no folder {folder}; kodex run TASK --out {folder} makes one")
     if (folder / PLAN).exists():
         write_study_report(folder)
     else:
