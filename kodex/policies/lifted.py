@@ -14,7 +14,7 @@ regression, with an operator beside it.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from kodex.least_squares import Ridge, one_blas_thread
 from kodex.lifting import FourierLearner, StandardisedLearner
 from kodex.model_card import write_policy
 from kodex.policies.context import ContextSpec
+from kodex.policies.parts import with_part
 from kodex.policies.selection import Selected, Shown
 from kodex.storage import Stored
 from kodex.trajectory import Array, Control, StateLayout, Trajectory
@@ -34,6 +35,10 @@ from kodex.trajectory import Array, Control, StateLayout, Trajectory
 # many with a thousand or two: ridges that are a factor of ten apart are told apart by fewer.
 ENOUGH, THINNED, PLENTY = 60, 3, 1000
 MATTERS = 0.005  # of the actions' variance; explaining less is no reason for sharpness
+# Features along which states spread look where the robot is, and features along the steepest
+# gradients explain more of the actions, often by repeating the last one. If the first miss more
+# than this share of the actions' variance and the second not half as much, they are needed.
+MISSED = 0.05
 FEATURES = FourierLearner(count=500, scale=0.5, spread=True)
 
 
@@ -177,11 +182,20 @@ class LiftedLearner:
         if not self.resample or not isinstance(self.lifting, ResamplableLearner):
             return shown.selected(lifting, ridges)
         outputs = ridges[0].solve(shown.moments(lifting).equations)
-        resample = partial(self.lifting.resample, lifting, outputs, sample)
-        tried = []
-        for sharpness in self.sharpness:
-            tried.append(shown.selected(resample(sharpness), ridges))
-            if tried[-1].error < MATTERS:
-                break  # sharper features have nothing left to explain
-        least = min(each.error for each in tried)
-        return next(each for each in tried if each.error <= least + MATTERS)
+
+        def smoothest(learner: ResamplableLearner) -> Selected:
+            tried = []
+            for sharpness in self.sharpness:
+                resampled = learner.resample(lifting, outputs, sample, sharpness)
+                tried.append(shown.selected(resampled, ridges))
+                if tried[-1].error < MATTERS:
+                    break  # sharper features have nothing left to explain
+            least = min(each.error for each in tried)
+            return next(each for each in tried if each.error <= least + MATTERS)
+
+        found = smoothest(self.lifting)
+        steepest = with_part(self.lifting, "spread", False)
+        if found.error <= MISSED or steepest is None or steepest == self.lifting:
+            return found
+        other = smoothest(steepest)
+        return other if other.error < 0.5 * found.error else found

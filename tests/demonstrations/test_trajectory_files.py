@@ -244,7 +244,7 @@ def test_files_that_are_none_are_refused(tmp_path):
         ("text.h5", "not an HDF5 file"),
         ("empty.h5", "not an HDF5 file"),
         ("foreign.h5", "not written by kodex"),
-        (".", "there is no file"),
+        (".", "is a folder that holds nothing of the kind"),
     ):
         with pytest.raises(InputError, match=reason) as refusal:
             read(tmp_path / name)

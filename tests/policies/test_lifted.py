@@ -204,3 +204,27 @@ def test_features_resampled_along_what_the_actions_depend_on_imitate_better():
         return np.mean((actions - unseen.actions) ** 2)
 
     assert error(resample=True) < 0.2 * error(resample=False)
+
+
+def narrow(seed):
+    """Return a demonstration whose expert minds how far two joints, which go together, differ."""
+    layout = StateLayout(robot=("left", "right"), object=("thing",))
+    random = np.random.default_rng(seed)
+    together = random.normal(size=60)
+    apart = 0.05 * random.normal(size=60)
+    states = np.stack([together, together + apart, random.normal(size=60)], axis=1)
+    return Trajectory(layout, states, actions=np.sin(30.0 * apart[:-1, None]))
+
+
+def test_features_where_states_spread_give_way_if_they_miss_the_actions(monkeypatch):
+    learned_from, unseen = [narrow(seed) for seed in range(30)], narrow(100)
+    spread = StandardisedLearner(FourierLearner(count=150, scale=1.0, spread=True), clip=6.0)
+
+    def error():
+        policy = LiftedLearner(spread).fit(learned_from)
+        actions, *_ = policy.step(policy.begin(unseen.states[:-1]), unseen.states[:-1])
+        return np.mean((actions - unseen.actions) ** 2)
+
+    chosen = error()
+    monkeypatch.setattr("kodex.policies.lifted.MISSED", np.inf)  # never give way
+    assert chosen < 0.4 * error()
