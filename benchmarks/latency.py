@@ -21,7 +21,7 @@ from kodex.trajectory import Array, Trajectory
 
 DEMONSTRATIONS = 50  # enough for models of the right sizes; their values do not change the time
 EPISODES = 30
-WANTED = 150.0  # microseconds; the paper needs 1,000 to 1,700
+WANTED = 200.0  # microseconds; the paper needs 1,000 to 1,700
 
 
 def main() -> None:
@@ -37,13 +37,14 @@ def main() -> None:
             "Set 3, ridge controller": TrackingPolicy(dynamics, _ridge(acting)),
             "Set 3, the paper's network": TrackingPolicy(dynamics, _network(joints)),
             "the default recipe": fit(acting),
+            "the operator acts": fit(acting, recipe="koopman"),
         }
         for name, policy in policies.items():
             table.add_row(task, name, *_row(latencies(policy, demonstrations[0].states)))
         if compiler() is not None:
-            policy = policies["the default recipe"]
-            taken = c_latencies(policy, demonstrations[0].states)
-            table.add_row(task, "the default recipe, as C", *_row(taken))
+            for name in ("the default recipe", "the operator acts"):
+                taken = c_latencies(policies[name], demonstrations[0].states)
+                table.add_row(task, f"{name}, as C", *_row(taken))
     Console().print(table)
 
 
