@@ -296,3 +296,10 @@ def test_two_outputs_of_one_name_are_refused_before_the_work(verb, other, tmp_pa
     words = [verb, "nowhere", "--task", "door", "--json", str(tmp_path / "a")]
     assert main([*words, f"--{other}", str(tmp_path / "a")]) == 2
     assert f"--json and --{other} name one place" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ["evaluate", "compare"])
+def test_a_policy_that_is_not_there_is_what_is_missing(verb, tmp_path, capsys):
+    words = [verb, str(tmp_path / "nothing"), *(["expert"] if verb == "compare" else [])]
+    assert main(words) == 2
+    assert "there is no policy folder" in capsys.readouterr().err

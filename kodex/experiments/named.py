@@ -52,7 +52,10 @@ def named_expert(name: str | None, world: World) -> Policy:
 
 def task_of_policy(name: str) -> str | None:
     """Return the task that the policy in the folder `name` was learned for, if kodex has it."""
-    if name == EXPERT or not Path(name).is_dir():
+    if name == EXPERT:
+        return None
+    _check_there(name)
+    if not Path(name).is_dir():
         return None
     from kodex.tasks import TASKS  # which needs MuJoCo
 
@@ -77,12 +80,16 @@ def named_policy(name: str, task: World, expert: Policy | None = None) -> NamedP
     """
     if name == EXPERT:
         return NamedPolicy(EXPERT, EXPERT, expert or expert_of(task), is_expert=True)
+    _check_there(name)
+    policy = load(name)
+    policy.spec.check_task(task.name, task.layout, task.action_size)
+    recipe = str(read_header(policy_folder(name))["provenance"].get("recipe", "unknown"))
+    return NamedPolicy(Path(name).as_posix(), recipe, policy, is_expert=False)
+
+
+def _check_there(name: str) -> None:
     if not Path(name).exists():
         raise InputError(
             f"there is no policy folder {name}; kodex fit or kodex run makes one, "
             f"and {EXPERT!r} is the policy that comes with kodex"
         )
-    policy = load(name)
-    policy.spec.check_task(task.name, task.layout, task.action_size)
-    recipe = str(read_header(policy_folder(name))["provenance"].get("recipe", "unknown"))
-    return NamedPolicy(Path(name).as_posix(), recipe, policy, is_expert=False)
