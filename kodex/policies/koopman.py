@@ -119,11 +119,6 @@ class KoopmanPolicy:
             outputs, now = outputs @ matrix, following
         return ahead
 
-    @cached_property
-    def _gain(self) -> Array:
-        """L, (p, p), of measurements that are as good as assumed."""
-        return self.correction.gain
-
     def begin(self, first: Array, context: Array | None = None) -> KoopmanMemory:
         """Return the memory of episodes that begin in `first`, (episodes, n)."""
         self.spec.check_observed(first)
@@ -194,7 +189,7 @@ class KoopmanPolicy:
     def _change(self, innovation: Array, noise: Array) -> Array:
         """Return what an innovation adds to a prediction, (episodes, p)."""
         if np.all(noise <= 1.0):
-            return np.asarray(innovation @ self._gain.T)
+            return np.asarray(innovation @ self.correction.gain.T)
         return self.correction.of_innovation(innovation, np.maximum(noise, 1.0))
 
     def _felt(self, memory: KoopmanMemory, lifted: Array, joints: Array) -> KoopmanMemory:
