@@ -221,7 +221,7 @@ STUDIES: Mapping[str, Study] = {
             "the operator that acts, where it is well and where others fail: out of distribution, "
             "under physical variations, and behind slow, late, noisy or blind sensors",
             (EXPERT, *_rows("koopman", "default", "set3", "set3+context", "paper"), *SIMPLE),
-            (IN, replace(OUT, instances=84), *WORLDS, *SENSES),
+            (IN, replace(OUT, instances=167), *WORLDS, *SENSES),
             main="koopman",
         ),
         Study(
