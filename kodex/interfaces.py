@@ -169,10 +169,9 @@ class PolicySpec:
     def check_observed(self, observed: Array) -> None:
         """Refuse what is not one state per episode, (episodes, n)."""
         size = 0 if self.layout is None else self.layout.size
-        if np.ndim(observed) != 2 or np.shape(observed)[1] != size:
-            raise InputError(
-                f"observed states must be (episodes, {size}); found {np.shape(observed)}"
-            )
+        shape = np.shape(observed)
+        if len(shape) != 2 or shape[1] != size:
+            raise InputError(f"observed states must be (episodes, {size}); found {shape}")
 
     def check_task(self, name: str, layout: StateLayout, action_size: int) -> None:
         """Refuse a task that the policy was not learned for."""

@@ -104,7 +104,19 @@ class KoopmanDynamics:
 
     def recover(self, lifted: Array) -> Array:
         """Return the states C z + c, (..., p) -> (..., n); `layout` splits robot and object."""
-        return lifted @ self.lifting.recovery.T + self.lifting.offset
+        scale = self._scale
+        if scale is None:
+            return lifted @ self.lifting.recovery.T + self.lifting.offset
+        return np.asarray(lifted[..., : len(scale)] * scale + self.lifting.offset)
+
+    @cached_property
+    def _scale(self) -> Array | None:
+        """The n numbers that C is, if the observables begin with the scaled state; else None."""
+        recovery = self.lifting.recovery
+        scale = np.diagonal(recovery).copy()
+        picked = np.zeros_like(recovery)
+        np.fill_diagonal(picked, scale)
+        return scale if np.array_equal(recovery, picked) else None
 
     def advance(self, lifted: Array) -> Array:
         """Return the observables one step later, (..., p) -> (..., p)."""

@@ -103,10 +103,9 @@ class ContextSpec:
 
     def augment(self, states: Array, constants: Array) -> Array:
         """Return states with `constants` beside them, (..., n), (..., k) -> (..., n + k)."""
-        return np.concatenate(
-            [states, np.broadcast_to(constants, (*states.shape[:-1], constants.shape[-1]))],
-            axis=-1,
-        )
+        if constants.shape[:-1] != states.shape[:-1]:
+            constants = np.broadcast_to(constants, (*states.shape[:-1], constants.shape[-1]))
+        return np.concatenate([states, constants], axis=-1)
 
     def augmented(self, trajectory: Trajectory) -> Trajectory:
         """Return `trajectory` with its constants beside every state."""

@@ -109,15 +109,25 @@ class KoopmanPolicy:
         )
 
     @cached_property
-    def _ahead(self) -> list[tuple[Array, Array, Array]]:
-        """D K^i, C K^i and C K^(i+1) for every i up to the delay: what comes i steps after z."""
-        matrix, recovery = self.dynamics.matrix, self.dynamics.lifting.recovery
-        outputs, now, ahead = self.outputs, recovery, []
-        for _ in range(self.delay + 1):
-            following = now @ matrix
-            ahead.append((outputs, now, following))
-            outputs, now = outputs @ matrix, following
-        return ahead
+    def _still(self) -> NDArray[np.bool_]:
+        """Which components no demonstration changes, (n,)."""
+        return ~self.changing
+
+    @cached_property
+    def _read(self) -> Array:
+        """[K; D], (p + m, p): what is read off a corrected state at once."""
+        return np.concatenate([self.dynamics.matrix, self.outputs])
+
+    @cached_property
+    def _weighed(self) -> Array:
+        """[L; quiet], (p + k, p): what is read off an innovation at once."""
+        return np.concatenate([self.correction.gain, self.correction.quiet])
+
+    @cached_property
+    def _powers(self) -> list[Array]:
+        """K^i for every i up to the delay: what comes i steps after a measured state."""
+        matrix = self.dynamics.matrix
+        return [np.linalg.matrix_power(matrix, steps) for steps in range(self.delay + 1)]
 
     def begin(self, first: Array, context: Array | None = None) -> KoopmanMemory:
         """Return the memory of episodes that begin in `first`, (episodes, n)."""
@@ -125,7 +135,7 @@ class KoopmanPolicy:
         still = np.zeros((len(first), len(self.layout.robot)))
         return KoopmanMemory(
             lifted=self.dynamics.lifting.lift(first),
-            constants=first[:, ~self.changing],
+            constants=first[:, self._still],
             noise=np.ones(len(first)),
             lag=still,
             repeated=still,
@@ -140,67 +150,72 @@ class KoopmanPolicy:
         self.spec.check_observed(observed)
         with np.errstate(over="ignore", invalid="ignore"):  # K may grow without bound
             if memory.steps < self.delay:  # what is seen now is not later than the first state
-                return self._acted(memory.lifted, memory, memory.steps)
+                later = memory.lifted @ self._powers[memory.steps].T
+                return self._acted(later, memory._replace(steps=memory.steps + 1))
             lifted, after = self._corrected(memory, observed)
+            if self.delay == 0:
+                return self._acted(lifted, after)
             after = after._replace(lifted=self.dynamics.advance(lifted))
-            return self._acted(lifted, after, self.delay)
+            return self._acted(lifted @ self._powers[self.delay].T, after)
 
-    def _acted(self, lifted: Array, memory: KoopmanMemory, late: int) -> Step:
-        outputs, now, following = self._ahead[late]
-        actions = lifted @ outputs.T
-        reference = lifted @ following.T + self.dynamics.lifting.offset
+    def _acted(self, lifted: Array, memory: KoopmanMemory) -> Step:
+        """Return the actions for the state z of now; `memory` is of the time of what was seen."""
+        read = lifted @ self._read.T
+        following, actions = read[:, : lifted.shape[1]], read[:, lifted.shape[1] :]
+        reference = self.dynamics.recover(following)
         if self.controller is not None and memory.feedback.any():
-            joints = len(self.layout.robot)
-            expected = lifted @ now[:joints].T + self.dynamics.lifting.offset[:joints]
-            behind = np.stack([expected - memory.feedback, expected])
-            pushed, planned = self.controller.act(
-                behind, np.broadcast_to(reference[:, :joints], behind.shape)
+            joints = memory.feedback.shape[1]
+            expected = self.dynamics.recover(lifted)[:, :joints]
+            wanted = reference[:, :joints]
+            both = self.controller.act(
+                np.concatenate([expected - memory.feedback, expected]),
+                np.concatenate([wanted, wanted]),
             )
-            actions = actions + pushed - planned
-        return Step(actions, memory._replace(steps=memory.steps + 1), reference)
+            actions = actions + both[: len(actions)] - both[len(actions) :]
+        if self.delay == 0:
+            memory = memory._replace(lifted=following)
+        return Step(actions, memory, reference)
 
     def _corrected(self, memory: KoopmanMemory, observed: Array) -> tuple[Array, KoopmanMemory]:
         """Return z, and the memory with what the measurement says of noise and lag."""
-        joints = len(self.layout.robot)
+        joints = memory.lag.shape[1]
         missing = np.isnan(observed)
-        gaps = missing.any()
+        gaps, strange = missing.any(), memory.outside.any()
         predicted = memory.lifted
         expected = self.dynamics.recover(predicted)
         seen = np.where(missing, expected, observed) if gaps else observed.copy()
-        seen[:, ~self.changing] = memory.constants
-        share = np.where(memory.outside, 1.0, self.shown)[:, None]
-        shown = seen.copy()
-        shown[:, :joints] = expected[:, :joints] + share * (seen - expected)[:, :joints]
-        innovation = self.dynamics.lifting.lift(shown) - predicted
-        unseen = np.asarray(missing[:, self.changing].all(axis=1))
+        seen[:, self._still] = memory.constants
+        share = np.where(memory.outside, 1.0, self.shown)[:, None] if strange else self.shown
+        # What is shown of the joints is between where they are expected and where they are.
+        seen[:, :joints] = expected[:, :joints] + share * (seen - expected)[:, :joints]
+        innovation = self.dynamics.lifting.lift(seen) - predicted
+        weighed = innovation @ self._weighed.T
+        change, quiet = weighed[:, : predicted.shape[1]], weighed[:, predicted.shape[1] :]
         fresh = memory.age <= self.horizon  # after a longer time K may be wrong without any noise
-        rate = FORGETTING * (fresh & ~unseen)
-        noise = memory.noise + rate * (self.correction.noise_level(innovation) - memory.noise)
-        change = self._change(innovation, noise)
-        if memory.outside.any():
-            change = np.where(memory.outside[:, None], innovation, change)
+        age = np.ones_like(memory.age)
         if gaps:
-            change = np.where(unseen[:, None], 0.0, change)
+            unseen = np.asarray(missing[:, self.changing].all(axis=1))
+            fresh &= ~unseen
+            age += np.where(unseen, memory.age, 0)
+        level = (quiet**2).sum(axis=1) / quiet.shape[1]
+        noise = memory.noise + FORGETTING * fresh * (level - memory.noise)
+        noisy = noise > 1.0
+        if noisy.any():
+            change[noisy] = self.correction.of_innovation(innovation[noisy], noise[noisy])
+        if strange:
+            change[memory.outside] = innovation[memory.outside]
+        if gaps:
+            change[unseen] = 0.0
         lifted = predicted + change
-        return lifted, self._felt(memory, lifted, observed[:, :joints])._replace(
-            noise=noise, age=np.where(unseen, memory.age, 0) + 1
-        )
+        lag = self.dynamics.recover(lifted)[:, :joints] - observed[:, :joints]
+        return lifted, self._felt(memory, lag)._replace(noise=noise, age=age)
 
-    def _change(self, innovation: Array, noise: Array) -> Array:
-        """Return what an innovation adds to a prediction, (episodes, p)."""
-        if np.all(noise <= 1.0):
-            return np.asarray(innovation @ self.correction.gain.T)
-        return self.correction.of_innovation(innovation, np.maximum(noise, 1.0))
-
-    def _felt(self, memory: KoopmanMemory, lifted: Array, joints: Array) -> KoopmanMemory:
-        """Return the memory with the lag of the measured `joints`, (episodes, n_robot).
+    def _felt(self, memory: KoopmanMemory, lag: Array) -> KoopmanMemory:
+        """Return the memory one step later, with the `lag` of the joints, (episodes, n_robot).
 
         The mean of d(t) d(t-1) is at most that of (d(t)² + d(t-1)²) / 2, and their ratio is the
         share of the lag that persists. What comes late is fed back in as many parts.
         """
-        count = joints.shape[1]
-        here = self.dynamics.lifting.recovery[:count]
-        lag = lifted @ here.T + self.dynamics.lifting.offset[:count] - joints
         known = ~np.isnan(lag)
         lag = np.where(known, lag, memory.lag)
         rate = REMEMBERING * known
@@ -213,6 +228,7 @@ class KoopmanPolicy:
             repeated=repeated,
             squared=squared,
             feedback=known * persisting * lag / (1 + self.delay),
+            steps=memory.steps + 1,
         )
 
     def predict(self, first: Array, horizon: int, context: Array | None = None) -> Array:

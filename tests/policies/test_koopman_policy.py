@@ -140,18 +140,33 @@ def test_late_measurements_are_allowed_for(policy, delay):
     assert error_of(policy, shown) > 0.05
 
 
+def beside(policy, episode, context, shown, other, theirs):
+    """Return the actions of `episode` while `other` is run in the same batch."""
+    both = np.stack([episode.states[0], other.states[0]])
+    memory = policy.begin(both, np.array([context[0], [other.context["side"]]]))
+    found = []
+    for mine, beside_it in zip(shown[:-1], theirs[:-1], strict=True):
+        step = policy.step(memory, np.stack([mine, beside_it]))
+        memory = step.memory
+        found.append(step.actions[0])
+    return np.array(found)
+
+
 def test_an_episode_depends_on_what_is_missing_in_itself_alone(policy):
     (one, context), other = unseen(), demonstration(5)
     shown = one.states.copy()
     shown[2::3] = np.nan
-    both = np.stack([one.states[0], other.states[0]])
-    memory = policy.begin(both, np.array([context[0], [other.context["side"]]]))
-    found = []
-    for mine, theirs in zip(shown[:-1], other.states[:-1], strict=True):
-        step = policy.step(memory, np.stack([mine, theirs]))
-        memory = step.memory
-        found.append(step.actions[0])
+    found = beside(policy, one, context, shown, other, other.states)
     np.testing.assert_allclose(found, acted(policy, one.states, context, shown), atol=1e-9)
+
+
+def test_an_episode_depends_on_the_noise_of_itself_alone():
+    policy = learned(FOURIER)
+    (one, context), other = unseen(), demonstration(5)
+    spread = other.states.std(axis=0)
+    noisy = other.states + spread * np.random.default_rng(2).normal(size=other.states.shape)
+    calm = beside(policy, one, context, one.states, other, other.states)
+    np.testing.assert_array_equal(beside(policy, one, context, one.states, other, noisy), calm)
 
 
 def test_one_robot_may_measure_nothing(policy):
