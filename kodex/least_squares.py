@@ -10,6 +10,7 @@ All solvers read their answer off one eigendecomposition of G, which is computed
 targets, strengths and ranks are tried.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, Protocol
@@ -227,23 +228,42 @@ def left_out_errors(
     W of all samples, (q, p), if it is known already.
     """
     solution = ridge.solve(equations) if solution is None else solution
-    rotated = regressors @ equations.spectrum.vectors
-    return _left_out(equations, ridge, rotated, targets - regressors @ solution.T, weight)
+    whitened = (regressors @ equations.spectrum.vectors) / np.sqrt(_damped_values(equations, ridge))
+    return _left_out(whitened, targets - regressors @ solution.T, weight)
 
 
 def rotated_left_out_errors(
-    equations: NormalEquations, ridge: Ridge, rotated: Array, targets: Array, weight: float
-) -> Array:
-    """Return `left_out_errors` given Z V, which several ridges share, with V of G's spectrum."""
-    values = np.maximum(equations.spectrum.values, 0.0) + ridge.damping(equations)
+    equations: NormalEquations,
+    ridge: Ridge,
+    rotated: Array,
+    targets: Array,
+    lengths: Sequence[int],
+    weight: float,
+) -> Iterator[Array]:
+    """Yield `left_out_errors` of groups of samples, each left out by itself, (length, q).
+
+    Given are Z V, (samples, p), which several ridges share, with V of G's spectrum, and how many
+    consecutive `lengths` of samples make a group; every group has the share `weight` of all.
+    """
+    values = _damped_values(equations, ridge)
     residuals = targets - rotated @ (equations.rotated_cross / values).T
-    return _left_out(equations, ridge, rotated, residuals, weight)
+    whitened = rotated * (1.0 / np.sqrt(values))
+    first = 0
+    for length in lengths:
+        some = slice(first, first + length)
+        yield _left_out(whitened[some], residuals[some], weight)
+        first += length
 
 
-def _left_out(
-    equations: NormalEquations, ridge: Ridge, rotated: Array, residuals: Array, weight: float
-) -> Array:
-    values = np.maximum(equations.spectrum.values, 0.0) + ridge.damping(equations)
-    whitened = rotated / np.sqrt(values)
-    hat = weight / len(rotated) * (whitened @ whitened.T)
-    return np.asarray(linalg.solve(np.eye(len(hat)) - hat, residuals, assume_a="sym"))
+def _damped_values(equations: NormalEquations, ridge: Ridge) -> Array:
+    """Return the eigenvalues of G + λ, (p,)."""
+    return np.maximum(equations.spectrum.values, 0.0) + ridge.damping(equations)
+
+
+def _left_out(whitened: Array, residuals: Array, weight: float) -> Array:
+    left = np.eye(len(whitened)) - weight / len(whitened) * (whitened @ whitened.T)
+    # Of positive values but for rounding, which a tiny ridge does not keep above zero.
+    _, solved, failed = linalg.lapack.dposv(left, residuals)
+    if failed:
+        return np.asarray(linalg.solve(left, residuals, assume_a="sym"))
+    return np.asarray(solved)

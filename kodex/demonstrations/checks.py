@@ -8,7 +8,7 @@ not match are refused by `expect_layout`, wherever they meet.
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -30,6 +30,15 @@ class Checked(NamedTuple):
     task: str | None  # None: none of them names one
     episodes: int
     control: Control = Control()  # as the first of them that says so
+
+
+@runtime_checkable
+class Known(Protocol):
+    """Demonstrations that somebody passed over already, as large files are not read for nothing."""
+
+    @property
+    def checked(self) -> Checked | None:
+        """What was found; None: nobody looked."""
 
 
 def check_demonstrations(
@@ -58,6 +67,9 @@ def check_demonstrations(
             "learning passes over the demonstrations several times; found an iterator, which can "
             "be used once: give a list, or what kodex.stream returns"
         )
+    known = demonstrations.checked if isinstance(demonstrations, Known) else None
+    if known is not None and beside is None and (known.action_size is not None or not actions):
+        return known if actions else known._replace(action_size=None)
     if executor_of(demonstrations) is None:
         found = _checked(actions, beside, called, Part(0, 0, demonstrations))
     else:
@@ -199,6 +211,9 @@ def _check_numbers(name: str, field: str, values: Any) -> None:
         raise InputError(f"{name} has {field} of type {array.dtype}; they must be real numbers")
     if np.ma.is_masked(values):
         raise InputError(f"{name} has {field} that are masked; fill the gaps, or {ADVICE}")
+    largest = np.abs(array).max(initial=0.0)
+    if largest <= LARGEST:  # which NaN is not
+        return
     finite = np.isfinite(array)
     if not finite.all():
         row, component = (int(index) for index in np.argwhere(~finite)[0])
@@ -206,11 +221,10 @@ def _check_numbers(name: str, field: str, values: Any) -> None:
             f"{name} has {field} that are not finite numbers, first at step {row}, "
             f"component {component}: {ADVICE}"
         )
-    if array.size and np.abs(array).max() > LARGEST:
-        raise InputError(
-            f"{name} has {field} as large as {np.abs(array).max():.1e}, whose squares overflow: "
-            "use other units, or leave it out"
-        )
+    raise InputError(
+        f"{name} has {field} as large as {largest:.1e}, whose squares overflow: "
+        "use other units, or leave it out"
+    )
 
 
 def _check_named_numbers(name: str, field: str, values: Mapping[str, Any]) -> None:

@@ -26,6 +26,7 @@ import numpy as np
 
 from kodex.errors import InputError
 from kodex.interfaces import Lifting
+from kodex.lifting.cosines import write_cosines
 from kodex.lifting.frame import (
     StateFirst,
     expect_at_least,
@@ -62,10 +63,7 @@ class FourierFeatures(StateFirst):
 
     def write(self, rows: Array, features: Array) -> None:
         """Fill `features`, (rows, features), for the states `rows`, (rows, n)."""
-        np.matmul(rows, self.frequencies.T, out=features)
-        features += self.phases
-        np.cos(features, out=features)
-        features *= np.sqrt(2.0)
+        write_cosines(rows, self.frequencies, self.phases, features)
 
     def sensitivity(self, outputs: Array, states: Array) -> Array:
         """Return the mean of JᵀJ over `states`, (samples, n) -> (n, n).

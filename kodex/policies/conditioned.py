@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kodex.demonstrations import check_training
+from kodex.demonstrations import Checked, check_training
 from kodex.demonstrations.spreading import executor_of, local_of, selected
 from kodex.errors import InputError
 from kodex.interfaces import LearnedPolicy, PolicyLearner, PolicySpec, Step
@@ -115,13 +115,26 @@ class ConditionedLearner:
         checkpoint: str | Path | None = None,
     ) -> LearnedPolicy:
         """Return the policy learned from `training`, selected by `validation`."""
-        check_training(training, validation, actions=False)
+        data = self._checked(training, validation)
         spec = ContextSpec.of(training, first_state=self.first_state, context=self.context)
         if spec.is_empty:
             return self.inner.fit(training, validation, checkpoint=checkpoint)
         augmented = None if validation is None else Augmented(validation, spec)
-        inner = self.inner.fit(Augmented(training, spec), augmented, checkpoint=checkpoint)
-        return Conditioned(inner, spec)
+        known = data._replace(layout=spec.augmented_layout)
+        shown = Augmented(training, spec, known)
+        return Conditioned(self.inner.fit(shown, augmented, checkpoint=checkpoint), spec)
+
+    def _checked(
+        self, training: Sequence[Trajectory], validation: Sequence[Trajectory] | None
+    ) -> Checked:
+        """Return what is known of `training`, with its actions if there is nothing wrong with them.
+
+        An inner policy that needs them then need not pass over everything again.
+        """
+        try:
+            return check_training(training, validation, actions=True)
+        except InputError:
+            return check_training(training, validation, actions=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +146,7 @@ class Augmented(Sequence[Trajectory]):
 
     demonstrations: Sequence[Trajectory]
     spec: ContextSpec
+    checked: Checked | None = None  # what is known of all of them
 
     @property
     def executor(self) -> Executor | None:

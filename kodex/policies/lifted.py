@@ -39,6 +39,7 @@ MATTERS = 0.005  # of the actions' variance; explaining less is no reason for sh
 # gradients explain more of the actions, often by repeating the last one. If the first miss more
 # than this share of the actions' variance and the second not half as much, they are needed.
 MISSED = 0.05
+SAFE_IN_SINGLE = 1e-4  # ridges from here on: docs/cluster.md has what the others lose
 FEATURES = FourierLearner(count=500, scale=0.5, spread=True)
 
 
@@ -135,12 +136,18 @@ class LiftedLearner:
     ridges: tuple[float, ...] = (1e-4, 1e-3, 1e-2, 1e-1)
     resample: bool = True  # features along what the actions depend on, if the lifting can
     sharpness: tuple[float, ...] = (1.0, 2.0, 4.0, 8.0, 16.0)  # of resampled features
+    single: bool = False  # multiply lifted states in single precision, and sum in double
 
     def __post_init__(self) -> None:
         if not self.ridges or min(self.ridges) <= 0.0:
             raise InputError(f"ridges must be greater than 0; found {self.ridges}")
         if not self.sharpness or min(self.sharpness) <= 0.0:
             raise InputError(f"sharpness must be greater than 0; found {self.sharpness}")
+        if self.single and min(self.ridges) < SAFE_IN_SINGLE:
+            raise InputError(
+                f"single precision is safe with ridges of {SAFE_IN_SINGLE} or more; found "
+                f"{min(self.ridges)}: learn in double precision"
+            )
 
     @one_blas_thread()
     def fit(
@@ -157,7 +164,9 @@ class LiftedLearner:
         """
         data = check_training(training, validation, actions=True)
         lifting, ridge, _ = self._selected(data, training)
-        moments = TransitionMoments.with_actions(lifting, training, data.action_size)
+        moments = TransitionMoments.with_actions(
+            lifting, training, data.action_size, single=self.single
+        )
         return LiftedPolicy(
             # A large ridge makes actions robust and predictions fade, so K has the first one.
             dynamics=KoopmanLearner(solver=Ridge(self.ridges[0])).fit_moments(lifting, moments),

@@ -122,8 +122,10 @@ class Recipe:
             learner = changed
         return replace(self, learner=learner)
 
-    def changed(self, *, lifting: str | None = None, controller: str | None = None) -> "Recipe":
-        """Return the recipe with another lifting or controller, and a name that shows it."""
+    def changed(
+        self, *, lifting: str | None = None, controller: str | None = None, single: bool = False
+    ) -> "Recipe":
+        """Return the recipe with another lifting, controller or precision, named after it."""
         recipe = self
         if lifting is not None:
             recipe = recipe.with_parts(lifting=lifting_learner(lifting))
@@ -132,6 +134,13 @@ class Recipe:
             known = look_up(controller, CONTROLLER_LEARNERS, "controllers")
             recipe = recipe.with_parts(controller=known)
             recipe = replace(recipe, name=f"{recipe.name}+{controller}")
+        if single:
+            learner = with_part(recipe.learner, "single", True)
+            if learner is None:
+                raise InputError(
+                    f"recipe {recipe.name} learns in double precision only; default can do without"
+                )
+            recipe = replace(recipe, name=f"{recipe.name}+single", learner=learner)
         return recipe
 
 

@@ -6,7 +6,7 @@ share of the actions' variance that stays unexplained, so it has no unit. The ru
 over marginally better: of the ridges whose error chance cannot tell from the least, the largest.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ from kodex.least_squares import Moments, NormalEquations, Ridge, rotated_left_ou
 from kodex.trajectory import Array, Trajectory
 
 STEPS = 1000  # of an episode, evenly spread, are enough
+CHUNK_VALUES = 2**20  # 8 MiB of lifted states at a time: short episodes are lifted together
 
 
 class Selected(NamedTuple):
@@ -77,13 +78,40 @@ def _rows(each: Trajectory) -> tuple[Array, Array]:
     return each.states[:-1:stride], each.actions[::stride]
 
 
+class _Chunk(NamedTuple):
+    """Some episodes, one after the other."""
+
+    lifted: Array  # (rows, p)
+    actions: Array  # (rows, m)
+    lengths: list[int]  # rows of each episode
+
+
+def _chunks(lifting: Lifting, demonstrations: Iterable[Trajectory]) -> Iterator[_Chunk]:
+    """Yield all of `demonstrations`; products of many rows cost less than those of few."""
+    enough = max(1, CHUNK_VALUES // lifting.recovery.shape[1])
+    gathered: list[tuple[Array, Array]] = []
+    lengths: list[int] = []
+
+    def chunk() -> _Chunk:
+        states, actions = (np.concatenate(each) for each in zip(*gathered, strict=True))
+        return _Chunk(lifting.lift(states), actions, lengths)
+
+    for each in demonstrations:
+        gathered.append(_rows(each))
+        lengths.append(len(gathered[-1][1]))
+        if sum(lengths) >= enough:
+            yield chunk()
+            gathered, lengths = [], []
+    if gathered:
+        yield chunk()
+
+
 def _moments(lifting: Lifting, part: Part) -> Moments:
     size = lifting.recovery.shape[1]
     total = None
-    for each in part.demonstrations:
-        states, actions = _rows(each)
-        weights = np.full(len(actions), 1.0 / len(actions))
-        term = Moments.of(lifting.lift(states), actions, weights)
+    for chunk in _chunks(lifting, part.demonstrations):
+        weights = np.concatenate([np.full(length, 1.0 / length) for length in chunk.lengths])
+        term = Moments.of(chunk.lifted, chunk.actions, weights)
         total = term if total is None else total + term
     return total or Moments(np.zeros((size, size)), np.zeros((0, size)), np.zeros(0), 0.0)
 
@@ -104,12 +132,13 @@ def _errors(
 ) -> Array:
     """Return mean squares of the actions' errors, (ridges, episodes, m)."""
     squares = []
-    for each in part.demonstrations:
-        states, actions = _rows(each)
-        rotated = lifting.lift(states) @ equations.spectrum.vectors
-        errors = (
-            rotated_left_out_errors(equations, ridge, rotated, actions, 1.0 / episodes)
+    for chunk in _chunks(lifting, part.demonstrations):
+        rotated = chunk.lifted @ equations.spectrum.vectors
+        found = [
+            rotated_left_out_errors(
+                equations, ridge, rotated, chunk.actions, chunk.lengths, 1.0 / episodes
+            )
             for ridge in ridges
-        )
-        squares.append([np.mean(error**2, axis=0) for error in errors])
-    return np.array(squares).transpose(1, 0, 2)
+        ]
+        squares.append([[np.mean(error**2, axis=0) for error in errors] for errors in found])
+    return np.concatenate(squares, axis=1)

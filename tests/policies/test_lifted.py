@@ -1,10 +1,13 @@
 """The lifted policy: dynamics and actions from one least-squares problem."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from kodex.cli import main
+from kodex.demonstrations import TrajectorySet, write
 from kodex.errors import InputError
 from kodex.lifting import FourierLearner, MonomialsLearner, StandardisedLearner
 from kodex.policies import (
@@ -14,7 +17,9 @@ from kodex.policies import (
     LiftedLearner,
     LiftedPolicy,
     fit,
+    load,
 )
+from kodex.policies.recipes import recipe
 from kodex.trajectory import Start, StateLayout, Trajectory
 
 LAYOUT = StateLayout(robot=("joint_0", "joint_1"), object=("gap", "still"))
@@ -228,3 +233,64 @@ def test_features_where_states_spread_give_way_if_they_miss_the_actions(monkeypa
     chosen = error()
     monkeypatch.setattr("kodex.policies.lifted.MISSED", np.inf)  # never give way
     assert chosen < 0.4 * error()
+
+
+class Read(Sequence):
+    """Demonstrations, or some of them, that count how often each is read."""
+
+    def __init__(self, whole, numbers, times):
+        self.whole, self.numbers, self.times = whole, numbers, times
+
+    def __len__(self):
+        return len(self.numbers)
+
+    def __getitem__(self, key):
+        if isinstance(key, slice):
+            return Read(self.whole, self.numbers[key], self.times)
+        self.times[self.numbers[key]] += 1
+        return self.whole[self.numbers[key]]
+
+
+def test_episodes_that_nothing_is_selected_by_are_read_four_times():
+    shown = [demonstration(0.5 + 0.01 * seed, seed) for seed in range(130)]
+    times = np.zeros(len(shown), dtype=int)
+    learner = lifted(lifting=FourierLearner(count=20), sharpness=(1.0,))
+    learner.fit(Read(shown, range(len(shown)), times))
+    # to be checked, for the context, for their range, and to be summed
+    np.testing.assert_array_equal(times[1::2], 4)
+
+
+def test_single_precision_learns_the_same_but_for_its_rounding():
+    shown = [demonstration(0.5 + 0.1 * seed, seed) for seed in range(20)]
+    double, single = (lifted(single=each).fit(shown) for each in (False, True))
+    states = shown[3].states[:-1]
+    memory = (policy.begin(states[:1]) for policy in (double, single))
+    acted = [
+        policy.step(
+            remembered._replace(constants=remembered.constants.repeat(len(states), 0)), states
+        )
+        for policy, remembered in zip((double, single), memory, strict=True)
+    ]
+    np.testing.assert_allclose(acted[1].actions, acted[0].actions, atol=1e-3)
+    np.testing.assert_allclose(acted[1].reference, acted[0].reference, atol=1e-3)
+    assert not np.array_equal(acted[1].actions, acted[0].actions)
+
+
+def test_single_precision_is_refused_where_it_is_wrong():
+    with pytest.raises(InputError, match="single precision is safe with ridges of"):
+        LiftedLearner(ridges=(1e-8, 1e-4), single=True)
+    with pytest.raises(InputError, match="set3 learns in double precision only"):
+        recipe("set3").changed(single=True)
+    assert recipe("default").changed(single=True).name == "default+single"
+
+
+def test_the_command_learns_in_single_precision_if_it_is_told_to(tmp_path, capsys):
+    shown = [demonstration(0.5 + 0.1 * seed, seed) for seed in range(20)]
+    write(tmp_path / "shown.h5", TrajectorySet(shown))
+    words = ["fit", str(tmp_path / "shown.h5"), "--single-precision", "-o"]
+    assert main([*words, str(tmp_path / "policy")]) == 0
+    expected = lifted(single=True).fit(shown[:16])
+    found = load(tmp_path / "policy")
+    np.testing.assert_array_equal(found.inner.outputs, expected.inner.outputs)
+    assert main([*words, str(tmp_path / "other"), "--recipe", "kernel-ridge"]) == 2
+    assert "single precision is safe with ridges" in capsys.readouterr().err
