@@ -5,14 +5,16 @@ demonstrations in all, and none is kept back:
 
 - the ridge of the actions D by the exact leave-one-episode-out error;
 - the ridge of the operator K by the actions D Kᵗ φ(x(1)) of episodes that K was not fitted to;
-- what K leaves unexplained, which decides how far measurements are believed, in the same episodes.
+- what K leaves unexplained, which decides how far measurements are believed, in the same episodes;
+- whether the operator is to act at all: if it acts in them worse than the mean action would, as
+  with experts that switch, every measurement is believed, and K only bridges what is not measured.
 
 The tracking controller T, which holds the joints where the operator wants them, is learned from the
 same demonstrations (`kodex.controllers.ridge`).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,14 +37,17 @@ from kodex.policies.lifted import LiftedLearner
 from kodex.trajectory import Array, Trajectory
 
 SCORED = 8  # episodes of a fold are enough to rank ridges that are a factor of 100 apart
+TRIED = 4  # episodes of a fold are enough to see whether the operator can act
 BOUNDLESS = 1e30
+NOWHERE = np.array([[BOUNDLESS], [-BOUNDLESS]])  # a range of first states that none is in
 MARGIN = 0.02  # of the range of first states, beyond which an episode begins outside of it
 LEFT_OUT = 60  # episodes are enough for a leave-one-out error, and for a covariance
 
 
 class Episode(NamedTuple):
-    """A demonstration as the least squares see it."""
+    """A demonstration, and what the least squares see of it."""
 
+    states: Array  # (T, n)
     lifted: Array  # (T, p)
     actions: Array  # (T - 1, m)
 
@@ -114,7 +119,7 @@ class KoopmanPolicyLearner:
         states = sample_of(training, data.episodes)
         changing = np.max(gathered(_longest_ways, training), axis=0) > 0.0
         noise = self.noise * np.std(states, axis=0) * changing
-        return KoopmanPolicy(
+        policy = KoopmanPolicy(
             dynamics=KoopmanLearner(solver=operator).fit_moments(lifting, moments),
             outputs=ridge.solve(moments.action_equations),
             correction=Correction.of(
@@ -128,6 +133,17 @@ class KoopmanPolicyLearner:
             task=data.task,
             control=data.control,
         )
+        folded = [
+            replace(
+                policy,
+                dynamics=replace(policy.dynamics, matrix=operator.solve(each.equations)),
+                outputs=ridge.solve(each.action_equations),
+            )
+            for each in fitted
+        ]
+        if can_act(folded, [episodes[:TRIED] for episodes in left_out]):
+            return policy
+        return replace(policy, begins=NOWHERE * np.ones_like(policy.begins))
 
     def _controller(self, training: Sequence[Trajectory], data: Checked) -> Controller | None:
         """Return what brings the joints back, if every action drives a joint."""
@@ -174,6 +190,36 @@ class KoopmanPolicyLearner:
         return min(candidates, key=error)
 
 
+def can_act(policies: Sequence[KoopmanPolicy], left_out: Sequence[Sequence[Episode]]) -> bool:
+    """Return whether policies act better than the mean action in the episodes left out of each.
+
+    States are shown as they were demonstrated, and actions compared with what was done in them.
+    """
+    missed: list[Array] = []
+    for policy, episodes in zip(policies, left_out, strict=True):
+        # Where an episode began is no reason to doubt the operator here.
+        tried = replace(policy, begins=-NOWHERE * np.ones_like(policy.begins))
+        longest = max(len(each.actions) for each in episodes)
+        states = np.stack([_held(each.states, longest) for each in episodes])
+        memory, acted = tried.begin(states[:, 0]), []
+        for step in range(longest):
+            found = tried.step(memory, states[:, step])
+            memory = found.memory
+            acted.append(found.actions)
+        mine = np.stack(acted, axis=1)
+        missed += [
+            a[: len(each.actions)] - each.actions for a, each in zip(mine, episodes, strict=True)
+        ]
+    done = np.concatenate([each.actions for episodes in left_out for each in episodes])
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.mean(np.concatenate(missed) ** 2) <= done.var(axis=0).mean())  # NaN is not
+
+
+def _held(states: Array, count: int) -> Array:
+    """Return the first `count` of `states`, the last of which is repeated if there are fewer."""
+    return states[np.minimum(np.arange(count), len(states) - 1)]
+
+
 def range_of_first_states(demonstrations: Sequence[Trajectory]) -> Array:
     """Return the lowest and the highest first state, (2, n), each moved outwards by a margin.
 
@@ -195,7 +241,8 @@ def _extreme_first_states(part: Part) -> Array:
 
 
 def _episode(lifting: Lifting, demonstration: Trajectory) -> Episode:
-    return Episode(lifting.lift(demonstration.states), _actions_of(demonstration))
+    states = demonstration.states
+    return Episode(states, lifting.lift(states), _actions_of(demonstration))
 
 
 def _actions_of(demonstration: Trajectory) -> Array:

@@ -11,8 +11,14 @@ from kodex.koopman import Ridge, TransitionMoments
 from kodex.koopman.correction import Correction
 from kodex.least_squares import left_out_errors
 from kodex.lifting import FourierLearner, MonomialsLearner, StandardisedLearner
-from kodex.policies import ConditionedLearner, LiftedLearner, LiftedPolicy, Session
-from kodex.policies.koopman_learner import KoopmanPolicyLearner
+from kodex.policies import (
+    ConditionedLearner,
+    LiftedLearner,
+    LiftedPolicy,
+    Session,
+    koopman_learner,
+)
+from kodex.policies.koopman_learner import Episode, KoopmanPolicyLearner, can_act
 
 SHOWN = demonstrations()
 LINEAR = LiftedLearner(MonomialsLearner(degree=1, constant=True), resample=False)
@@ -289,4 +295,28 @@ def test_an_episode_that_begins_outside_the_demonstrations_believes_what_it_meas
     shown = policy.context.augment(far[:1], policy.context.constants(far[:1], context))
     np.testing.assert_allclose(
         policy.step(outside, far[:1]).actions, clone.step(None, shown).actions, rtol=1e-9
+    )
+
+
+def left_out(policy):
+    """Return episodes that no policy was learned from, as `can_act` is shown them."""
+    shown = [policy.context.augmented(demonstration(seed)) for seed in (90, 91, 92)]
+    lifting = policy.inner.dynamics.lifting
+    return [Episode(each.states, lifting.lift(each.states), each.actions) for each in shown]
+
+
+def test_an_operator_can_act_if_it_is_better_than_the_mean_action(policy):
+    running_away = with_operator(believing(policy, 1e-3), 1.5 * policy.inner.dynamics.matrix)
+    assert can_act([policy.inner], [left_out(policy)])
+    assert not can_act([running_away.inner], [left_out(policy)])
+    assert not can_act([policy.inner, running_away.inner], [left_out(policy)] * 2)
+
+
+def test_an_operator_that_cannot_act_leaves_the_actions_to_measurements(monkeypatch):
+    monkeypatch.setattr(koopman_learner, "can_act", lambda policies, episodes: False)
+    policy = learned(FOURIER)
+    cloned = replace(policy, inner=LiftedPolicy(policy.inner.dynamics, policy.inner.outputs))
+    episode, context = unseen()
+    np.testing.assert_allclose(
+        acted(policy, episode.states, context), acted(cloned, episode.states, context), atol=1e-9
     )
