@@ -25,6 +25,7 @@ from kodex.storage.ownership import MODEL_FORMAT as FORMAT
 VERSION = 1
 LARGEST_MODEL = 2**31  # bytes of its arrays
 CONFIG_DIGEST = "config_sha256"
+ENTRIES = {"format", "version", "sha256", "provenance", DOCUMENTS, "model", CONFIG_DIGEST}
 KINDS = "fiub"  # of arrays: real numbers and truth values
 
 
@@ -146,6 +147,9 @@ def read_header(folder: str | Path) -> dict[str, Any]:
         raise InputError(
             f"{path} has version {version}; this kodex reads up to {VERSION}: upgrade kodex"
         )
+    unknown = header.keys() - ENTRIES  # a digest of another name would be no digest
+    if unknown:
+        raise InputError(f"{path} is damaged: it has entries {sorted(unknown)!r:.200}")
     missing = {"sha256", "model"} - header.keys()
     if missing:
         raise InputError(f"{path} is damaged: it lacks {sorted(missing)}")
