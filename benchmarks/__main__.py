@@ -10,6 +10,7 @@ BENCHMARKS = (
     "simulation",
     "latency",
     "large_fits",
+    "single_precision",
     "spreading",
 )
 

@@ -4,7 +4,7 @@ Demonstrations are made when they are asked for, so no disk is needed. Each fit 
 own, whose memory is looked at. Times are processor seconds, and the bare products that a fit is
 compared with are timed again and again while it runs, as a processor that is shared is not equally
 fast at all times. `make bench` runs the sizes below; `python -m benchmarks.large_fits 1e8 set3`
-takes an hour and a half of one core.
+takes more than an hour and a half of one core.
 """
 
 import sys
@@ -24,7 +24,7 @@ from benchmarks.made_demonstrations import made_demonstrations, peak_memory
 from kodex.demonstrations import Checked
 from kodex.executors import one_blas_thread
 from kodex.interfaces import Lifting
-from kodex.koopman import KoopmanLearner, Ridge, TransitionMoments
+from kodex.koopman import KoopmanLearner, Ridge
 from kodex.koopman.moments import CHUNK_VALUES
 from kodex.lifting import PaperPolynomialLearner
 from kodex.policies import LiftedLearner, dynamics_of
@@ -172,23 +172,6 @@ def timed_selection(yardstick: Yardstick) -> Iterator[list[float]]:
         yield times
 
 
-@one_blas_thread()
-def bare_seconds(lifting: Lifting, shown: Endless, single: bool = False) -> float:
-    """Return the processor seconds of lifting and the two products, for each transition."""
-    size = len(lifting.names)
-    rows = CHUNK_VALUES // size
-    states = np.concatenate([each.states for each in shown[: -(-rows // len(shown[0]))]])[:rows]
-    least = np.inf
-    for _ in range(5):
-        began = time.process_time()
-        lifted: Any = lifting.lift(states)
-        if single:
-            lifted = lifted.astype(np.float32)
-        _ = lifted.T @ lifted, lifted[1:].T @ lifted[:-1]
-        least = min(least, time.process_time() - began)
-    return float(least / rows)
-
-
 def main(sizes: Sequence[int] = SIZES, recipes: Sequence[str] = RECIPES) -> None:
     table = Table(title="Fits of demonstrations that are made on the fly (Relocation), one core")
     for name in (
@@ -228,44 +211,6 @@ def main(sizes: Sequence[int] = SIZES, recipes: Sequence[str] = RECIPES) -> None
     )
     console = Console(width=140)
     console.print(table)
-    if sizes == SIZES:
-        console.print(single_precision())
-
-
-def single_precision(transitions: int = 50_000) -> Table:
-    """Compare lifted states that are multiplied in single precision with those in double."""
-    shown = endless(transitions)
-    table = Table(title="Single precision products, double precision sums")
-    for name in ("lifting, ridge", "error of G", "error of K", "error of actions", "time"):
-        table.add_column(name)
-    fitted = LiftedLearner().fit(shown[:200]).dynamics.lifting
-    polynomial = PaperPolynomialLearner(number=3).fit(shown[0].layout, shown[0].states)
-    for name, lifting, ridge in (
-        ("default, 1e-4", fitted, 1e-4),
-        ("default, 1e-8", fitted, 1e-8),
-        ("Set 3, 1e-4", polynomial, 1e-4),
-    ):
-        double, single = (
-            TransitionMoments.with_actions(lifting, shown, 30, single=each)
-            for each in (False, True)
-        )
-        solver = Ridge(ridge)
-        unseen = lifting.lift(endless(1_000_000)[-1].states)
-        acted = [unseen @ solver.solve(each.action_equations).T for each in (double, single)]
-        operators = [unseen @ solver.solve(each.equations).T for each in (double, single)]
-        table.add_row(
-            name,
-            f"{_difference(double.gram, single.gram):.0e}",
-            f"{_difference(*operators):.0e}",
-            f"{_difference(*acted):.0e}",
-            f"{bare_seconds(lifting, shown, single=True) / bare_seconds(lifting, shown):.2f}",
-        )
-    table.caption = "largest difference of what is predicted, in units of the largest value"
-    return table
-
-
-def _difference(one: Array, other: Array) -> float:
-    return float(np.abs(one - other).max() / np.abs(one).max())
 
 
 if __name__ == "__main__":

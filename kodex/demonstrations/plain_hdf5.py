@@ -17,7 +17,7 @@ import h5py
 import numpy as np
 
 from kodex.errors import InputError
-from kodex.storage import kind_of
+from kodex.storage import in_words
 from kodex.trajectory import Array
 
 MOST_NAMES = 1000  # in a group that is gone through by name
@@ -93,7 +93,7 @@ def plain_file(path: str | Path) -> Iterator[PlainFile]:
     path = Path(path)
     if path.is_dir():
         raise InputError(
-            f"a file of episodes is needed, such as rollouts.h5; {path} is {kind_of(path)}"
+            f"a file of episodes is needed, such as rollouts.h5; {path} is {in_words(path)}"
         )
     if not path.is_file():
         raise InputError(f"there is no file {path}")
@@ -182,5 +182,5 @@ def _reason(error: OSError, path: Path) -> str:
     if "truncated" in str(error):
         return "it was cut off; copy or collect it again"
     if "signature not found" in str(error):
-        return f"it is not an HDF5 file, but {kind_of(path)}"
+        return f"it is not an HDF5 file, but {in_words(path)}"
     return f"it is damaged ({error})"

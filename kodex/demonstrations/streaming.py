@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, overload
 from kodex.demonstrations.checks import expect_layout
 from kodex.demonstrations.files import Header, read_episodes, read_header
 from kodex.errors import InputError
-from kodex.storage import kind_of
+from kodex.storage import in_words
 from kodex.trajectory import StateLayout, Trajectory
 
 RUN_DEMONSTRATIONS = "demonstrations.h5"  # what `kodex run` calls them
@@ -144,7 +144,7 @@ def files_of(source: str | Path | Sequence[str | Path]) -> list[str]:
     if path.is_dir():
         found: Iterable[Any] = (each for ending in ENDINGS for each in path.glob(ending))
         wanted = (
-            f"{source} is {kind_of(path)}, without files {' or '.join(ENDINGS)} of demonstrations"
+            f"{source} is {in_words(path)}, without files {' or '.join(ENDINGS)} of demonstrations"
         )
     else:
         # Path.glob takes no absolute pattern.

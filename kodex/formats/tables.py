@@ -71,6 +71,7 @@ def read_parquet(path: Path, roles: Roles) -> Taken:
         import pyarrow.parquet as pq
     try:
         table = pq.read_table(path)
+        _ = table.column_names  # decoded only now: damaged names are no text
     except (pa.ArrowException, OSError, ValueError) as error:
         raise InputError(f"{path} is not a Parquet file ({str(error).splitlines()[0]})") from None
     return _taken(table, roles)

@@ -17,7 +17,9 @@ import numpy as np
 from kodex.errors import InputError
 from kodex.interfaces import LearnedPolicy, Policy, ReferenceDynamics, Storable
 from kodex.model_card import write_policy
+from kodex.policies.parts import part_of
 from kodex.storage import Stored, bytes_of_model, check_model, model_of_bytes, read_model, restoring
+from kodex.trajectory import Array
 
 # the type in a file -> what reads it; written out, so that a file cannot name anything else
 POLICIES: Mapping[str, str] = {
@@ -68,23 +70,31 @@ def load(folder: str | Path) -> LearnedPolicy:
 
 
 def _try_out(policy: LearnedPolicy) -> None:
-    """Refuse a policy whose parts do not fit each other: let it act twice."""
-    spec = policy.spec
+    """Refuse a policy whose parts do not fit each other: let it act twice.
+
+    Its controller, which some policies ask only when joints lag behind, acts by itself.
+    """
+    spec, controller = policy.spec, part_of(policy, "controller")
     if spec.layout is None or spec.observes != "state":
         return
     rest = np.zeros((1, spec.layout.size))
     context = np.zeros((1, len(spec.context))) if spec.context else None
     with np.errstate(all="ignore"):
+        if controller is not None:
+            joints = spec.layout.robot_part(rest)
+            _check_action(controller.act(joints, joints), spec.action_size)
         memory = policy.begin(rest, context)
         for _ in range(2):
             step = policy.step(memory, rest)
             memory = step.memory
-            if np.shape(step.actions) != (1, spec.action_size):
-                raise InputError(
-                    f"an action must be (1, {spec.action_size}); found {np.shape(step.actions)}"
-                )
+            _check_action(step.actions, spec.action_size)
             if spec.reference and (step.reference is None or step.reference.shape != rest.shape):
                 raise InputError(f"a reference must be {rest.shape}; found {step.reference!r:.60}")
+
+
+def _check_action(actions: Array, size: int) -> None:
+    if np.shape(actions) != (1, size):
+        raise InputError(f"an action must be (1, {size}); found {np.shape(actions)}")
 
 
 def restored(stored: Stored) -> LearnedPolicy:

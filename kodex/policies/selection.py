@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kodex.demonstrations.spreading import Part, every, gathered, summed
+from kodex.demonstrations.spreading import BLOCK, Part, every, gathered, summed
 from kodex.interfaces import Lifting
 from kodex.least_squares import Moments, NormalEquations, Ridge, rotated_left_out_errors
 from kodex.trajectory import Array, Trajectory
@@ -87,22 +87,25 @@ class _Chunk(NamedTuple):
 
 
 def _chunks(lifting: Lifting, demonstrations: Iterable[Trajectory]) -> Iterator[_Chunk]:
-    """Yield all of `demonstrations`; products of many rows cost less than those of few."""
+    """Yield all of `demonstrations`; products of many rows cost less than those of few.
+
+    No chunk crosses a block, so chunks are the same whoever has the blocks.
+    """
     enough = max(1, CHUNK_VALUES // lifting.recovery.shape[1])
-    gathered: list[tuple[Array, Array]] = []
+    rows: list[tuple[Array, Array]] = []
     lengths: list[int] = []
 
     def chunk() -> _Chunk:
-        states, actions = (np.concatenate(each) for each in zip(*gathered, strict=True))
+        states, actions = (np.concatenate(each) for each in zip(*rows, strict=True))
         return _Chunk(lifting.lift(states), actions, lengths)
 
-    for each in demonstrations:
-        gathered.append(_rows(each))
-        lengths.append(len(gathered[-1][1]))
-        if sum(lengths) >= enough:
+    for number, each in enumerate(demonstrations, 1):
+        rows.append(_rows(each))
+        lengths.append(len(rows[-1][1]))
+        if sum(lengths) >= enough or number % BLOCK == 0:
             yield chunk()
-            gathered, lengths = [], []
-    if gathered:
+            rows, lengths = [], []
+    if rows:
         yield chunk()
 
 

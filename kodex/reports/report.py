@@ -25,7 +25,7 @@ from kodex.reports.page.task_facts import TASKS, facts_of
 from kodex.reports.run import Run, read_run
 from kodex.reports.study import PLAN, StudyResults, read_study
 from kodex.reports.study_pictures import pictures
-from kodex.storage import kind_of, write_into
+from kodex.storage import in_words, write_into
 
 PAGE, TABLE = "report.html", "table.md"
 
@@ -36,7 +36,7 @@ def write_report(folder: str | Path) -> Path:
     if not folder.is_dir():
         if folder.exists():
             words = "name the folder of a run, a policy or a study"
-            raise InputError(f"{folder} is {kind_of(folder)}; {words}")
+            raise InputError(f"{folder} is {in_words(folder)}; {words}")
         raise InputError(f"there is no folder {folder}; kodex run TASK --out {folder} makes one")
     if (folder / PLAN).exists():
         write_study_report(folder)

@@ -4,8 +4,8 @@
 `json_files` reads JSON that may come from a stranger.
 """
 
+from kodex.storage.in_words import in_words
 from kodex.storage.json_files import parse_json, read_file, read_json
-from kodex.storage.kinds import kind_of
 from kodex.storage.model import (
     VERSION,
     Stored,
@@ -37,7 +37,7 @@ __all__ = [
     "bytes_of_model",
     "check_model",
     "check_output",
-    "kind_of",
+    "in_words",
     "model_of_bytes",
     "new_file",
     "new_folder",

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kodex.errors import InputError
+from kodex.storage.in_words import in_words
 from kodex.storage.json_files import read_file, read_json
-from kodex.storage.kinds import kind_of
 from kodex.storage.outputs import check_output, new_folder
 from kodex.storage.ownership import ARRAYS_FILE, CONFIG_FILE, DOCUMENTS
 from kodex.storage.ownership import MODEL_FORMAT as FORMAT
@@ -25,6 +25,7 @@ from kodex.storage.ownership import MODEL_FORMAT as FORMAT
 VERSION = 1
 LARGEST_MODEL = 2**31  # bytes of its arrays
 CONFIG_DIGEST = "config_sha256"
+ENTRIES = {"format", "version", "sha256", "provenance", DOCUMENTS, "model", CONFIG_DIGEST}
 KINDS = "fiub"  # of arrays: real numbers and truth values
 
 
@@ -136,7 +137,7 @@ def read_header(folder: str | Path) -> dict[str, Any]:
     path = Path(folder) / CONFIG_FILE
     if not path.is_file():
         raise InputError(
-            f"{folder} is not a kodex model, a folder with {CONFIG_FILE}: it is {kind_of(folder)}"
+            f"{folder} is not a kodex model, a folder with {CONFIG_FILE}: it is {in_words(folder)}"
         )
     header = read_json(path)
     if not isinstance(header, dict) or header.get("format") != FORMAT:
@@ -146,6 +147,9 @@ def read_header(folder: str | Path) -> dict[str, Any]:
         raise InputError(
             f"{path} has version {version}; this kodex reads up to {VERSION}: upgrade kodex"
         )
+    unknown = header.keys() - ENTRIES  # a digest of another name would be no digest
+    if unknown:
+        raise InputError(f"{path} is damaged: it has entries {sorted(unknown)!r:.200}")
     missing = {"sha256", "model"} - header.keys()
     if missing:
         raise InputError(f"{path} is damaged: it lacks {sorted(missing)}")

@@ -155,10 +155,15 @@ def _mark(folder: Path, names: Iterable[str]) -> None:
 
 
 def remove_output(path: str | Path) -> None:
-    """Remove what kodex wrote at `path`; what anybody else put there stays, without a word."""
+    """Remove what kodex wrote at `path`; what anybody else put there stays, without a word.
+
+    What killed commands left beside it goes too: nothing may ever be written there again.
+    """
     path = Path(path)
     if path.is_symlink():
         return
+    with suppress(OSError), undisturbed(), locked(path.parent):
+        _clean(path.parent)
     with suppress(OSError):
         if path.is_dir() and ownership.owned(path) is None:
             for below in path.iterdir():  # such as the checkpoints of a training in stages

@@ -102,6 +102,8 @@ def trial(verb, fault, number, work, after=None):
         if ended.code != 0:
             return f"{FAILED}: {ended.said[-200:]}"
         return None
+    if ended.orphans:
+        return f"left processes {ended.orphans}"
     if "Traceback" in ended.said:
         return f"a traceback: {ended.said.strip().splitlines()[-1]}"
     if fault == "kill -9" and after is None and ended.code != -9:
@@ -111,7 +113,7 @@ def trial(verb, fault, number, work, after=None):
     try:
         verb.whole(work)
     except Exception as error:
-        if fault != "kill -9":
+        if fault != "kill -9" and not verb.resumes:
             return f"the output is not whole: {error!r:.200}"
         # Killed between two steps where nothing exchanges in one: the next command repairs it.
     if fault != "kill -9" and leftovers(work):
@@ -120,7 +122,8 @@ def trial(verb, fault, number, work, after=None):
     if again.code != 0:
         return f"then refused: {again.said.strip()[-200:]}"
     try:
-        verb.whole(work)
+        if verb.whole(work) != "new":
+            return "then still the old one"
     except Exception as error:
         return f"then not whole: {error!r:.200}"
     return f"then left {leftovers(work)}" if leftovers(work) else "clean"

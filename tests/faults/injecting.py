@@ -10,9 +10,11 @@ import os
 import signal
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+PATIENCE = 30.0  # seconds that workers have to notice that their parent is no more
 CREATES = {"os.mkdir", "os.link", "os.rename"}
 CHANGES = {"os.remove", "os.rmdir", "os.truncate", *CREATES}
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
@@ -32,6 +34,7 @@ class Ended(NamedTuple):
     code: int  # of the exit; minus a signal
     said: str  # on stderr
     reached: bool  # whether there was an n-th change
+    orphans: tuple[int, ...] = ()  # processes that it left
 
 
 def run(words, folder, fault=None, number=0, after=None):
@@ -43,15 +46,15 @@ def run(words, folder, fault=None, number=0, after=None):
     reached.unlink(missing_ok=True)
     child = os.fork()
     if child == 0:
+        os.setsid()  # a group of its own, so that its workers can be found
         _run_in_child(words, folder, said, reached, fault if after is None else None, number)
     if after is not None:
         time.sleep(after)
         os.kill(child, FAULTS[fault])  # one that has ended still waits for its parent
     _, status = os.waitpid(child, 0)
     code = os.waitstatus_to_exitcode(status)
-    if after is not None:
-        return Ended(code, said.read_text(errors="replace"), True)
-    return Ended(code, said.read_text(errors="replace"), reached.exists())
+    words_said = said.read_text(errors="replace")
+    return Ended(code, words_said, after is not None or reached.exists(), _orphans(child))
 
 
 def _run_in_child(words, folder, said, reached, fault, number):
@@ -112,6 +115,24 @@ def _mark(folder, name):
     libc.close(libc.openat(folder, name.encode(), os.O_CREAT | os.O_WRONLY, 0o600))
 
 
+def _orphans(group):
+    """Return the processes of `group` that live on, after some time to end."""
+    give_up = time.monotonic() + PATIENCE
+    while (alive := _alive(group)) and time.monotonic() < give_up:
+        time.sleep(0.05)
+    return alive
+
+
+def _alive(group):
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            state, _, its_group, *_ = stat.read_text().rpartition(")")[2].split()
+            if int(its_group) == group and state != "Z":
+                found.append(int(stat.parent.name))
+    return tuple(found)
+
+
 def leftovers(folder):
-    """Return what a command left beside its outputs."""
-    return sorted(each.name for each in Path(folder).iterdir() if each.name.endswith(".kodex"))
+    """Return what a command left in and beside its outputs."""
+    return sorted(each.relative_to(folder).as_posix() for each in Path(folder).rglob(".*.kodex"))

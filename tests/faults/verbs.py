@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ from kodex.demonstrations import TrajectorySet, write
 from kodex.evaluation import read_results
 from kodex.formats import read_as, write_as
 from kodex.reports.run import read_run
+from tests.faults import resuming
 from tests.formats.made_files import demonstrations as demonstrations_of_formats
 from tests.policies.toy_skill import demonstrations
 
@@ -23,6 +25,7 @@ class Verb(NamedTuple):
     prepare: Callable[[Path], object]  # the old output, and what the command reads
     whole: Callable[[Path], str]
     simulates: bool = False  # needs the tasks, and takes seconds
+    resumes: bool = False  # may leave what is unfinished; the same command finishes it
 
 
 def _which(is_old):
@@ -96,7 +99,7 @@ def _whole_report(folder):
     page = (folder / "out" / "report.html").read_text()
     if not page.rstrip().endswith("</html>"):
         raise AssertionError("half a page")
-    return "old"  # the new one says the same
+    return "new"  # the old one says the same
 
 
 FIT = ("fit", "d.h5", "-o", "out", "--method", "set3", "--replace")
@@ -128,4 +131,27 @@ VERBS = {
     "run": Verb(
         (*RUN, "--no-video", "--out", "out", "--replace"), _prepare_run, _whole_run, simulates=True
     ),
+    "fit a baseline": Verb(
+        resuming.BASELINE, resuming.prepare_baseline, resuming.whole_baseline, resumes=True
+    ),
+    "train-expert": Verb(
+        resuming.EXPERT, resuming.prepare_expert, resuming.whole, simulates=True, resumes=True
+    ),
+    "reproduce": Verb(
+        resuming.STUDY, resuming.prepare_study, resuming.whole, simulates=True, resumes=True
+    ),
+    **{
+        f"{what} to {kind}": Verb(
+            words,
+            partial(prepare, words=words, output=words[words.index("-o") + 1]),
+            partial(resuming.whole, output=words[words.index("-o") + 1]),
+            simulates=what == "render",
+        )
+        for what, kind, words, prepare in (
+            ("export", "C", resuming.C, resuming.prepare_export),
+            ("export", "ONNX", resuming.ONNX, resuming.prepare_export),
+            ("render", "a GIF", resuming.GIF, resuming.prepare_video),
+            ("render", "a film", resuming.FILM, resuming.prepare_video),
+        )
+    },
 }  # fmt: skip

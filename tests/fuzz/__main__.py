@@ -7,6 +7,8 @@ and `--keep FOLDER` leaves its files there, for `corpus/`.
 
 import argparse
 import collections
+import math
+import os
 import resource
 import select
 import signal
@@ -101,19 +103,38 @@ def watched(name, first, count):
         words = ["--child", str(after - first), "--first", str(first), name]
         command = [sys.executable, "-X", "faulthandler", "-m", "tests.fuzz", *words]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            begun = None
             while first < after:
                 ready = select.select([process.stdout], [], [], PATIENCE)[0]
+                if not ready:
+                    spent = used(process.pid)
+                    begun = spent if begun is None else begun
+                    if spent - begun < CPU:
+                        continue
                 line = process.stdout.readline() if ready else ""
                 if not line:
                     break
                 number, _, verdict = line.strip().partition(" ")
                 yield int(number), verdict
-                first = int(number) + 1
+                first, begun = int(number) + 1, None
             if first < after:
                 process.kill()
                 ended = process.wait()
                 yield first, "a hang" if not ready else f"the process ended with {ended}"
                 first += 1
+
+
+def used(process):
+    """Return the seconds of the processor that a process has had; infinite if it only waits.
+
+    One that wants to run and is not let by others does not hang.
+    """
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:  # not Linux, or it has ended
+        return math.inf
+    ticks = int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK") if fields[0] == "R" else math.inf
 
 
 def _row(counts):

@@ -29,6 +29,7 @@ from kodex.trajectory import StateLayout
 from tests.formats.made_files import demonstrations as demonstrations_of_formats
 from tests.formats.made_files import write_d4rl, write_minari
 from tests.fuzz.mutations import change_arrays, change_bytes, change_json
+from tests.fuzz.policies import LEARNERS, NETWORKS
 from tests.policies.toy_skill import demonstrations
 
 
@@ -71,9 +72,9 @@ def read_demonstrations(folder):
     return word_of_trajectories(kodex.read(folder / "a.h5"))
 
 
-def make_policy(folder, recipe="default", **parts):
-    policy = kodex.fit(demonstrations(8), recipe=recipe, **parts)
-    policy.save(folder / "policy", provenance={"recipe": recipe})
+def make_policy(folder, name):
+    policy = {**LEARNERS, **NETWORKS}[name].fit(demonstrations(8))
+    policy.save(folder / "policy", provenance={"recipe": name})
 
 
 def read_policy(folder):
@@ -217,18 +218,11 @@ def read_format(folder, name, file, roles=None):
 
 
 MODEL = (change_bytes, change_json, change_arrays)
-RECIPES = {
-    "policy": {},
-    "policy of the operator": {"recipe": "koopman"},
-    "policy of tracking": {"recipe": "set3"},
-    "policy of the observer": {"recipe": "observer"},
-    "policy of neighbours": {"recipe": "knn"},
-}
 TARGETS = {
     "demonstrations": Target(make_demonstrations, read_demonstrations, digested=True),
     **{
-        name: Target(partial(make_policy, **parts), read_policy, MODEL, digested=True)
-        for name, parts in RECIPES.items()
+        name: Target(partial(make_policy, name=name), read_policy, MODEL, digested=True)
+        for name in (*LEARNERS, *NETWORKS)
     },
     "results": Target(make_results, read_one_results, (change_bytes, change_json)),
     "study": Target(make_study, read_one_study, (change_bytes, change_json)),

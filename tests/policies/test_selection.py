@@ -5,11 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from kodex.demonstrations.spreading import BLOCK, spread
 from kodex.least_squares import Ridge
 from kodex.lifting import FourierLearner, MonomialsLearner, StandardisedLearner
 from kodex.policies import ContextSpec, LiftedLearner
 from kodex.policies.selection import STEPS, Shown
 from kodex.trajectory import StateLayout, Trajectory
+from tests.made_executors import Travelling
 
 LAYOUT = StateLayout(robot=("a", "b", "c"), object=("d",))
 LIFTING = MonomialsLearner(degree=1, constant=True).fit(LAYOUT, np.zeros((1, 4)))
@@ -61,6 +63,17 @@ def test_errors_are_those_of_policies_learned_without_the_episode():
         error = left_out.actions - LIFTING.lift(left_out.states[:-1]) @ outputs.T
         expected = np.mean(np.mean(error**2, axis=0) / (squares - means**2))
         np.testing.assert_allclose(quick[number], expected, rtol=1e-9)
+
+
+def test_errors_have_the_same_bits_whoever_finds_them():
+    demonstrations = shown(smooth, count=BLOCK + 20, noise=0.3)
+    lifting = LEARNER.lifting.fit(LAYOUT, demonstrations[0].states)
+    here, there = Shown(demonstrations, 1), Shown(spread(demonstrations, Travelling()), 1)
+    moments, ridges = here.moments(lifting), [Ridge(1e-4), Ridge(1e-2)]
+    np.testing.assert_array_equal(moments.gram, there.moments(lifting).gram)
+    np.testing.assert_array_equal(
+        here.errors(lifting, moments, ridges), there.errors(lifting, moments, ridges)
+    )
 
 
 def test_of_ridges_that_chance_cannot_tell_apart_the_largest_is_taken():

@@ -58,6 +58,14 @@ def written(tmp_path):
     return write_model(MODEL, tmp_path / "model", provenance={"seed": 3})
 
 
+def test_a_digest_whose_name_is_damaged_is_not_taken_for_none(written):
+    path = written / CONFIG_FILE
+    text = path.read_text()
+    path.write_text(text.replace('"config_sha256"', '"bonfig_sha256"').replace("0.1", "0.2"))
+    with pytest.raises(InputError, match="bonfig_sha256"):
+        read_model(written)
+
+
 def test_a_tree_of_parts_comes_back_as_it_was(written):
     assert_same(read_model(written), MODEL)
     assert read_header(written)["provenance"] == {"seed": 3}

@@ -303,6 +303,14 @@ def test_only_what_kodex_wrote_is_removed():
     assert read_model("unfinished/stage 2").type == "checkpoint"
 
 
+def test_what_a_killed_process_left_beside_a_checkpoint_goes_with_it():
+    checkpoint = Stored("checkpoint")
+    for name in ("other", "at", ".at.0123456789ab.kodex/at"):  # the last was replaced
+        write_model(checkpoint, f"unfinished/{name}")
+    remove_output("unfinished/at")
+    assert names("unfinished") == ["other"]
+
+
 def test_modes_follow_the_umask():
     before = os.umask(0o027)
     try:

@@ -1,12 +1,15 @@
 """Whoever gives the wrong file is told what it is."""
 
+import os
+import signal
+
 import numpy as np
 import pytest
 
 from kodex.cli import main
 from kodex.demonstrations import TrajectorySet, write
 from kodex.demonstrations.streaming import files_of
-from kodex.storage import kind_of
+from kodex.storage import in_words
 from kodex.trajectory import StateLayout, Trajectory
 
 
@@ -32,18 +35,18 @@ def episodes():
 def test_a_file_is_called_what_it_is(tmp_path, capsys, name, content, kind):
     path = tmp_path / name
     path.write_bytes(content)
-    assert kind in kind_of(path)
+    assert kind in in_words(path)
     assert main(["inspect", str(path)]) == 2
-    assert f"it is {kind_of(path)}" in capsys.readouterr().err
+    assert f"it is {in_words(path)}" in capsys.readouterr().err
     assert main(["describe", str(path)]) == 2
-    assert kind_of(path) in capsys.readouterr().err
+    assert in_words(path) in capsys.readouterr().err
 
 
 def test_a_folder_is_called_what_it_is(tmp_path, capsys):
-    assert kind_of(tmp_path / "nowhere") == "not there"
+    assert in_words(tmp_path / "nowhere") == "not there"
     write(tmp_path / "rollouts.h5", episodes())
-    assert kind_of(tmp_path) == "the folder of a run"
-    assert kind_of(tmp_path / "rollouts.h5").startswith("an HDF5 file")
+    assert in_words(tmp_path) == "the folder of a run"
+    assert in_words(tmp_path / "rollouts.h5").startswith("an HDF5 file")
     assert main(["render", str(tmp_path), "-o", str(tmp_path / "a.gif")]) == 2
     assert "is the folder of a run" in capsys.readouterr().err
 
@@ -54,3 +57,13 @@ def test_of_a_run_the_demonstrations_are_learned_from_and_nothing_else(tmp_path)
     assert files_of(tmp_path) == [str(tmp_path / "demonstrations.h5")]
     (tmp_path / "rollouts.h5").unlink()
     assert len(files_of(tmp_path)) == 2  # any other folder: all of its files
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes by name here")
+@pytest.mark.parametrize("verb", ["inspect", "report"])
+def test_a_pipe_that_nobody_writes_to_is_not_waited_for(verb, tmp_path, capsys):
+    os.mkfifo(tmp_path / "pipe")
+    signal.alarm(20)  # which ends the tests, and is better than waiting for ever
+    assert main([verb, str(tmp_path / "pipe")]) == 2
+    signal.alarm(0)
+    assert "neither a file nor a folder" in capsys.readouterr().err

@@ -22,7 +22,7 @@ FOLDERS = (
 )
 
 
-def kind_of(path: str | Path) -> str:
+def in_words(path: str | Path) -> str:
     """Return what is at `path`, such as "a picture"; nothing of it is believed or run."""
     path = Path(path)
     if path.is_dir():
@@ -30,6 +30,8 @@ def kind_of(path: str | Path) -> str:
         return next(found, "a folder that holds nothing of the kind")
     if not path.exists():
         return "not there"
+    if not path.is_file():  # to open a pipe would be to wait for whoever writes to it
+        return "neither a file nor a folder"
     begin = b""
     with suppress(OSError), path.open("rb") as file:
         begin = file.read(BEGINNING)
@@ -42,10 +44,10 @@ def kind_of(path: str | Path) -> str:
         return "a video"
     if path.suffix.lower() in TABLES:
         return "a table; kodex convert makes demonstrations of it"
-    return _kind_of_text(begin)
+    return _text_in_words(begin)
 
 
-def _kind_of_text(begin: bytes) -> str:
+def _text_in_words(begin: bytes) -> str:
     try:
         text = begin.decode("utf-8", errors="strict" if len(begin) < BEGINNING else "ignore")
     except UnicodeDecodeError:

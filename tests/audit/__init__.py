@@ -1,0 +1,1 @@
+"""Known weaknesses of what is pinned."""
