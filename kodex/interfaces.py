@@ -6,7 +6,7 @@ model. The memory of an episode is a value that is handed back and forth, so a m
 number of episodes at once.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol, Self, TypeVar, runtime_checkable
@@ -96,9 +96,9 @@ class ResamplableLearner(Protocol):
     """A learner of liftings whose random features can be resampled for what they are used for."""
 
     def resample(
-        self, lifting: Lifting, outputs: Array, states: Array, sharpness: float = 1.0
-    ) -> Lifting:
-        """Return other features than those of `lifting`, for what its `outputs` depend on.
+        self, lifting: Lifting, outputs: Array, states: Array, sharpness: Sequence[float] = (1.0,)
+    ) -> Iterator[Lifting]:
+        """Yield other features than those of `lifting`, for what its `outputs` depend on.
 
         The outputs are D z with D (m, p); `states`, (samples, n), are where it is used. Features
         of sharpness 2 change within half the distance.

@@ -19,6 +19,7 @@ ReLU features are for motion with kinks, such as making contact: the paper names
 observables as what its polynomials lack.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Self
 
@@ -116,13 +117,15 @@ class FourierLearner:
         return self._sampled(layout, states, None)
 
     def resample(
-        self, lifting: Lifting, outputs: Array, states: Array, sharpness: float = 1.0
-    ) -> FourierFeatures:
-        """Return features resampled with the AGOP of the `outputs` D, (m, p), of `lifting`."""
+        self, lifting: Lifting, outputs: Array, states: Array, sharpness: Sequence[float] = (1.0,)
+    ) -> Iterator[FourierFeatures]:
+        """Yield features resampled with the AGOP of the `outputs` D, (m, p), of `lifting`."""
         assert isinstance(lifting, FourierFeatures)
         some = states[:: max(1, len(states) // SENSITIVITY_SAMPLES)]
-        sharper = replace(self, scale=self.scale * sharpness)
-        return sharper._sampled(lifting.layout, states, lifting.sensitivity(outputs, some))
+        metric = lifting.sensitivity(outputs, some)
+        for factor in sharpness:
+            sharper = replace(self, scale=self.scale * factor)
+            yield sharper._sampled(lifting.layout, states, metric)
 
     def _sampled(self, layout: StateLayout, states: Array, metric: Array | None) -> FourierFeatures:
         """Return features with the covariance `metric`, (n, n) per raw unit; None: isotropic."""

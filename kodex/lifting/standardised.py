@@ -4,6 +4,7 @@ Joint angles, metres and velocities then weigh alike in a ridge or a rank cut. R
 raw units.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Self
@@ -121,15 +122,16 @@ class StandardisedLearner:
         return Standardised(layout, mean, scale, inner, self.clip)
 
     def resample(
-        self, lifting: Lifting, outputs: Array, states: Array, sharpness: float = 1.0
-    ) -> Lifting:
-        """Return `lifting` with its inner one resampled, if that can be."""
+        self, lifting: Lifting, outputs: Array, states: Array, sharpness: Sequence[float] = (1.0,)
+    ) -> Iterator[Lifting]:
+        """Yield `lifting` with its inner one resampled, if that can be; else as it is."""
         assert isinstance(lifting, Standardised)
         if not isinstance(self.inner, ResamplableLearner):
-            return lifting
+            yield lifting
+            return
         standard = _standard(states, lifting.mean, lifting.scale, lifting.clip)
-        inner = self.inner.resample(lifting.inner, outputs, standard, sharpness)
-        return replace(lifting, inner=inner)
+        for inner in self.inner.resample(lifting.inner, outputs, standard, sharpness):
+            yield replace(lifting, inner=inner)
 
 
 def _standard(states: Array, mean: Array, scale: Array, clip: float | None) -> Array:

@@ -3,7 +3,7 @@
 What has to be selected is selected by leaving whole episodes out, so ten demonstrations are ten
 demonstrations in all, and none is kept back:
 
-- the ridge of the actions D by the exact leave-one-episode-out error;
+- the ridge of the actions D, with the features, as for the recipe `default`;
 - the ridge of the operator K by the actions D Kᵗ φ(x(1)) of episodes that K was not fitted to;
 - what K leaves unexplained, which decides how far measurements are believed, in the same episodes;
 - whether the operator is to act at all: if it acts in them worse than the mean action would, as
@@ -31,7 +31,7 @@ from kodex.koopman.correction import (
     innovation_covariance,
     noise_covariance,
 )
-from kodex.least_squares import NormalEquations, Ridge, left_out_errors, one_blas_thread
+from kodex.least_squares import Ridge, one_blas_thread
 from kodex.policies.koopman import KoopmanPolicy
 from kodex.policies.lifted import LiftedLearner
 from kodex.trajectory import Array, Trajectory
@@ -56,8 +56,8 @@ class Episode(NamedTuple):
 class KoopmanPolicyLearner:
     """Settings of a `KoopmanPolicy`; they are the same for every task."""
 
-    features: LiftedLearner = field(default_factory=LiftedLearner)  # whose lifting is taken
-    ridges: tuple[float, ...] = (1e-4, 1e-3)  # of D
+    # whose lifting is taken, and the ridge of D
+    features: LiftedLearner = field(default_factory=LiftedLearner)
     operator_ridges: tuple[float, ...] = (1e-6, 1e-4)  # of K, towards the identity
     noise: float = 0.1  # of measurements that are still believed, in standard deviations
     horizon: int = 3  # steps ahead for which what K leaves unexplained is taken
@@ -67,9 +67,8 @@ class KoopmanPolicyLearner:
     folds: int = 5
 
     def __post_init__(self) -> None:
-        for ridges in (self.ridges, self.operator_ridges):
-            if not ridges or min(ridges) <= 0.0:
-                raise InputError(f"ridges must be greater than 0; found {ridges}")
+        if not self.operator_ridges or min(self.operator_ridges) <= 0.0:
+            raise InputError(f"ridges must be greater than 0; found {self.operator_ridges}")
         if not self.noise > 0.0 or not 0.0 < self.pace <= 1.0:
             raise InputError(
                 "noise must be greater than 0, pace greater than 0 and at most 1; "
@@ -91,15 +90,11 @@ class KoopmanPolicyLearner:
         """Return the policy learned from `training`; nothing is selected by `validation`."""
         data = check_training(training, validation, actions=True)
         assert data.action_size is not None
-        lifting = self.features.lifting_for(training)
+        lifting, ridge, _ = self.features.selected(training)
         count = min(self.folds, len(training))  # a single demonstration is its own fold
         parts = [training[fold::count] for fold in range(count)]
         folds = [TransitionMoments.with_actions(lifting, part, data.action_size) for part in parts]
         moments = sum(folds[1:], start=folds[0])
-        some = training[:: max(1, len(training) // LEFT_OUT)]
-        ridge = self._action_ridge(
-            moments.action_equations, [_episode(lifting, each) for each in some], len(training)
-        )
         fitted = [_without(moments, fold, each) for fold, each in enumerate(folds)]
         # However many demonstrations there are, only these are kept in memory, lifted.
         kept = max(SCORED, LEFT_OUT // count)
@@ -149,20 +144,6 @@ class KoopmanPolicyLearner:
         """Return what brings the joints back, if every action drives a joint."""
         joints = len(data.layout.robot)
         return self.controller.fit(training) if joints == data.action_size else None
-
-    def _action_ridge(
-        self, equations: NormalEquations, episodes: Sequence[Episode], count: int
-    ) -> Ridge:
-        """Return the ridge with the least error of `episodes`, which are some of `count`."""
-
-        def error(ridge: Ridge) -> float:
-            errors = [
-                left_out_errors(equations, ridge, each.lifted[:-1], each.actions, 1.0 / count)
-                for each in episodes
-            ]
-            return float(np.mean([np.mean(each**2) for each in errors]))
-
-        return min(map(Ridge, self.ridges), key=error)
 
     def _operator_ridge(
         self,

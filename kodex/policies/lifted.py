@@ -20,7 +20,7 @@ from typing import Any
 
 from kodex.demonstrations import Checked, check_demonstrations, check_training
 from kodex.errors import InputError
-from kodex.interfaces import Lifting, LiftingLearner, PolicySpec, ResamplableLearner, Step
+from kodex.interfaces import LiftingLearner, PolicySpec, ResamplableLearner, Step
 from kodex.koopman import KoopmanDynamics, KoopmanLearner, TransitionMoments, sample_of
 from kodex.least_squares import Ridge, one_blas_thread
 from kodex.lifting import FourierLearner, StandardisedLearner
@@ -175,11 +175,11 @@ class LiftedLearner:
             control=data.control,
         )
 
-    def lifting_for(
+    def selected(
         self, training: Iterable[Trajectory], validation: Iterable[Trajectory] | None = None
-    ) -> Lifting:
-        """Return the lifting, resampled for what the actions of `training` depend on."""
-        return self._selected(check_demonstrations(training, actions=True), training).lifting
+    ) -> Selected:
+        """Return the lifting for what the actions of `training` depend on, and their ridge."""
+        return self._selected(check_demonstrations(training, actions=True), training)
 
     def _selected(self, data: Checked, training: Iterable[Trajectory]) -> Selected:
         """Return features no sharper than they must be, and their ridge."""
@@ -193,9 +193,8 @@ class LiftedLearner:
         outputs = ridges[0].solve(shown.moments(lifting).equations)
 
         def smoothest(learner: ResamplableLearner) -> Selected:
-            tried = []
-            for sharpness in self.sharpness:
-                resampled = learner.resample(lifting, outputs, sample, sharpness)
+            tried: list[Selected] = []
+            for resampled in learner.resample(lifting, outputs, sample, self.sharpness):
                 tried.append(shown.selected(resampled, ridges))
                 if tried[-1].error < MATTERS:
                     break  # sharper features have nothing left to explain

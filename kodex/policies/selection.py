@@ -2,8 +2,10 @@
 
 No demonstration is kept back: the error of each episode's actions, by the policy learned from all
 others, follows from the sums over all of them (`kodex.least_squares.left_out_errors`). It is the
-share of the actions' variance that stays unexplained, so it has no unit. The rule prefers robust
-over marginally better: of the ridges whose error chance cannot tell from the least, the largest.
+share of the actions' variance that stays unexplained, so it has no unit. What counts is the median
+over episodes: a single odd demonstration, whose error is hundreds of times that of the others when
+it is left out, would otherwise decide for all of them. The rule prefers robust over marginally
+better: of the ridges whose error chance cannot tell from the least, the largest.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,6 +20,9 @@ from kodex.least_squares import Moments, NormalEquations, Ridge, rotated_left_ou
 from kodex.trajectory import Array, Trajectory
 
 STEPS = 1000  # of an episode, evenly spread, are enough
+# The standard error of a median, of normal numbers: π/2 is the variance of their median over that
+# of their mean, and their standard deviation is 1.4826 times the median of absolute deviations.
+MEDIAN_ERROR = 1.4826 * np.sqrt(np.pi / 2.0)
 CHUNK_VALUES = 2**20  # 8 MiB of lifted states at a time: short episodes are lifted together
 
 
@@ -26,7 +31,7 @@ class Selected(NamedTuple):
 
     lifting: Lifting
     ridge: Ridge
-    error: float  # the least unexplained share of the actions' variance in episodes left out
+    error: float  # the least unexplained share of the actions' variance, median of episodes
 
 
 class Shown(NamedTuple):
@@ -48,12 +53,13 @@ class Shown(NamedTuple):
         if moments.weight < 1.5:
             return Selected(lifting, ridges[0], 0.0)
         errors = self.errors(lifting, moments, ridges)
-        means = errors.mean(axis=1)
-        best = int(np.argmin(means))
-        chance = errors[best].std(ddof=1) / np.sqrt(errors.shape[1])
-        near = np.flatnonzero(means <= means[best] + chance)
+        medians = np.median(errors, axis=1)
+        best = int(np.argmin(medians))
+        deviation = np.median(np.abs(errors[best] - medians[best]))
+        chance = MEDIAN_ERROR * deviation / np.sqrt(errors.shape[1])
+        near = np.flatnonzero(medians <= medians[best] + chance)
         taken = max(near.tolist(), key=lambda number: ridges[number].strength)
-        return Selected(lifting, ridges[taken], float(means[best]))
+        return Selected(lifting, ridges[taken], float(medians[best]))
 
     def errors(self, lifting: Lifting, moments: Moments, ridges: Sequence[Ridge]) -> Array:
         """Return the unexplained share of each episode when left out, (ridges, episodes)."""

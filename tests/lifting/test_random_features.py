@@ -136,7 +136,7 @@ def test_resampled_features_vary_along_the_one_direction_that_matters(units):
     lifting = learner.fit(layout, states)
     wanted = np.sin(states @ along)[:, None]
     outputs = np.linalg.lstsq(lifting.lift(states), wanted)[0].T
-    again = learner.resample(lifting, outputs, states)
+    (again,) = learner.resample(lifting, outputs, states)
     scale = states.std(axis=0)
     waves, unit = again.frequencies * scale, along * scale / np.linalg.norm(along * scale)
     share = np.sum((waves @ unit) ** 2) / np.sum(waves**2)
@@ -158,7 +158,8 @@ def test_features_of_a_position_and_the_one_before_ignore_the_small_velocity_bet
         lifting = learner.fit(layout, states)
         outputs = np.zeros((2, len(lifting.names)))
         outputs[:, :3] = along
-        waves = learner.resample(lifting, outputs, states).frequencies * states.std(axis=0)
+        (resampled,) = learner.resample(lifting, outputs, states)
+        waves = resampled.frequencies * states.std(axis=0)
         shares.append(np.sum((waves @ [np.sqrt(0.5), -np.sqrt(0.5), 0.0]) ** 2) / np.sum(waves**2))
         np.testing.assert_allclose(np.sum(waves**2) / 2000, 0.5**2, rtol=0.2)
         # The covariance of the frequencies is that of the equations.
@@ -179,5 +180,5 @@ def test_waves_of_outputs_that_depend_on_nothing_are_drawn_alike_everywhere():
     states = np.random.default_rng(7).normal(size=(50, 2))
     learner = FourierLearner(count=10)
     lifting = learner.fit(layout, states)
-    again = learner.resample(lifting, np.zeros((3, 13)), states)
+    (again,) = learner.resample(lifting, np.zeros((3, 13)), states)
     np.testing.assert_array_equal(again.frequencies, lifting.frequencies)

@@ -84,6 +84,22 @@ def test_of_ridges_that_chance_cannot_tell_apart_the_largest_is_taken():
     assert exact.selected(LIFTING, [Ridge(1e-2), Ridge(1e-9)]).ridge.strength == 1e-9
 
 
+def test_one_odd_demonstration_does_not_decide_for_all_others():
+    """What moves in one episode alone cannot be known from the others: its error is never small."""
+
+    def expert(states):
+        return smooth(states) + 5.0 * states[:, 3:]
+
+    usual = [demonstration(seed, smooth, 30) for seed in range(12)]
+    for each in usual:
+        each.states[:, 3] = 0.0
+    ridges = [Ridge(strength) for strength in (1e-9, 1e-1)]
+    shown = Shown([*usual, demonstration(99, expert)], step=1)
+    errors = shown.errors(LIFTING, shown.moments(LIFTING), ridges)
+    assert errors[:, -1].min() > 100.0 * errors[0, :-1].max()
+    assert shown.selected(LIFTING, ridges).ridge.strength == 1e-9
+
+
 def test_an_expert_with_edges_gets_sharper_features_and_a_smooth_one_does_not():
     assert selected(shown(smooth)) < 1.0
     assert selected(shown(bang_bang, count=40)) > 1.5
