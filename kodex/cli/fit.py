@@ -88,10 +88,15 @@ def fit(
         validation = len(everything) // 5
     if training is None:
         training = len(everything) - validation
-    if min(training, validation) < 0 or training + validation > len(everything):
+    if min(training, validation) < 0:
         raise InputError(
-            f"--training {training} and --validation {validation} need as many demonstrations; "
-            f"found {len(everything)}"
+            f"--training {training} and --validation {validation} cannot be negative: they count "
+            "demonstrations"
+        )
+    if training + validation > len(everything):
+        raise InputError(
+            f"--training {training} and --validation {validation} need "
+            f"{training + validation} demonstrations; found {len(everything)}"
         )
     if training == 0:
         raise InputError(f"there is nothing to learn from: {training} of {len(everything)}")
