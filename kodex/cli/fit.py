@@ -46,7 +46,8 @@ def fit(
         demonstrations: files such as kodex collect writes, a folder of them, or a pattern such as
             'demos/*.h5'
         output: the folder to write: config.json and model.safetensors
-        recipe: how to learn: default is the best in closed form, paper is the paper to the letter;
+        recipe: how to learn, such as default, koopman, set3 (kodex recipes lists all); paper is the
+            paper to the letter;
             nn, lstm, ndp, ngf, ngf-time and bc are the baselines (needs torch); all is default,
             set3, paper and the baselines
         seed: seed of whatever is random in the method
