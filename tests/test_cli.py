@@ -303,3 +303,26 @@ def test_a_policy_that_is_not_there_is_what_is_missing(verb, tmp_path, capsys):
     words = [verb, str(tmp_path / "nothing"), *(["expert"] if verb == "compare" else [])]
     assert main(words) == 2
     assert "there is no policy folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["inspect"], ["play"], ["serve"], ["export", "--to", "c"]])
+def test_a_folder_that_is_not_there_is_called_missing(words, tmp_path, capsys):
+    assert main([*words, str(tmp_path / "nothing")]) == 2
+    assert f"there is no folder {tmp_path / 'nothing'}" in capsys.readouterr().err
+
+
+def test_a_file_where_a_policy_is_expected_is_what_is_wrong(tmp_path, capsys):
+    (tmp_path / "notes.md").write_text("notes")
+    assert main(["evaluate", str(tmp_path / "notes.md")]) == 2
+    assert "notes.md is not a kodex model" in capsys.readouterr().err
+
+
+def test_inspect_prints_nothing_before_it_has_read_the_demonstrations(tmp_path, capsys):
+    states = np.random.default_rng(0).normal(size=(9, 2))
+    learner = KoopmanLearner(lifting=MonomialsLearner(1))
+    save(learner.fit([Trajectory(StateLayout(("a",), ("b",)), states)]), tmp_path / "model")
+    words = ["inspect", str(tmp_path / "model"), "--demonstrations", str(tmp_path / "none.h5")]
+    assert main(words) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "there is no file" in captured.err

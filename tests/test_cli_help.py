@@ -52,6 +52,8 @@ def test_help_shows_examples_and_no_placeholder_of_types(verb, capsys):
     said = capsys.readouterr().out
     assert EXAMPLES[verb][0] in said
     assert "{None}|" not in said
+    assert "(default: None)" not in said
+    assert "(default: )" not in said
 
 
 def test_options_reach_the_function_through_their_placeholders():

@@ -53,13 +53,20 @@ def test_the_page_from_scratch_finds_the_operator_that_it_derives(capsys):
 def test_the_examples_of_the_reference_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     given = {}
-    for page in ("demonstrations", "policies", "tasks", "errors"):
+    for page in ("demonstrations", "policies", "koopman", "tasks", "errors"):
         (code,) = snippets(f"docs/reference/{page}.md")
         exec(code, given)
     printed = capsys.readouterr().out
     assert "20 in memory, 20 one by one" in printed
     assert "(1,)" in printed and "of 2" in printed
     assert "nothing.h5" in printed
+
+
+def test_an_example_of_the_reference_uses_every_public_name():
+    pages = ("demonstrations", "policies", "koopman", "tasks", "errors")
+    code = "".join(block for page in pages for block in snippets(f"docs/reference/{page}.md"))
+    used = set(re.findall(r"\bkodex\.(\w+)", code))
+    assert used >= set(kodex.__all__) - {"__version__"}
 
 
 def test_the_reference_has_every_public_name_once():

@@ -1,9 +1,9 @@
-"""Peers beside ours: `python -m benchmarks.peers TASK [--demonstrations 10 25 200] [--peers mlp]`.
+r"""Peers beside ours: `python -m benchmarks.peers TASK [--demonstrations 10 25 200] [--peers mlp]`.
 
 Each peer learns from the same demonstrations with the same context, and is evaluated on the same
-validation starts; success stands beside the processor's seconds to learn, once per budget of
-epochs, so that nobody's budget is taken for their method. Demonstrations are in all: a fifth of
-them is held out where a peer wants to choose. Peers have an environment of their own:
+validation starts; success stands beside the processor's seconds to learn, once per budget, so that
+nobody's budget is taken for their method. Demonstrations are in all: a fifth of them is held out
+where a peer wants to choose. Peers have an environment of their own:
 
     python3.11 -m venv .venv-peers
     .venv-peers/bin/pip install -r benchmarks/peers/requirements.lock
@@ -12,47 +12,39 @@ them is held out where a peer wants to choose. Peers have an environment of thei
     .venv-peers/bin/python -m benchmarks.peers door --out docs/results/peers
 
 d3rlpy asks for Gymnasium 1.0.0, of which its cloning uses nothing, so it is installed without what
-it asks for. A peer more is one function in regressors.py. What was measured is written row by row
-to OUT/TASK.json, and `--out` alone makes OUT/README.md again from these files. LeRobot's ACT and
-Diffusion Policy and robomimic's BC-RNN are not here: they need hours per task on two cores.
+it asks for. LeRobot's ACT and Diffusion Policy and robomimic's BC-RNN have another environment and
+another Python; it takes 5.6 GB, and their training is counted in seconds, not in epochs:
+
+    python3.12 -m venv .venv-peers-sequences
+    .venv-peers-sequences/bin/pip install -r benchmarks/peers/sequences.lock
+    .venv-peers-sequences/bin/pip install --no-deps -r benchmarks/peers/sequences-alone.lock
+    .venv-peers-sequences/bin/pip install --no-deps -e .
+    .venv-peers-sequences/bin/python -m benchmarks.peers door --ours --peers bc-rnn act diffusion \
+        --seconds 60 180 420 --out docs/results/peers
+
+A peer more is one function in regressors.py. What was measured is written row by row to
+OUT/TASK.json beside the rows that are there; a row that is there already is measured again and
+replaced, as by `--ours default --peers`. `--out` alone makes OUT/README.md again from these files.
 """
 
 import argparse
 import json
-import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import kodex
+from benchmarks.peers.curves import Point, of_peer, of_recipe
 from benchmarks.peers.page import page_of
-from benchmarks.peers.regressors import PEERS, RegressionLearner
+from benchmarks.peers.regressors import EPOCHS, REGRESSIONS, RegressionPeer
+from benchmarks.peers.rows import Row, join
+from benchmarks.peers.sequences import SECONDS, SequencePeer
 from kodex.evaluation import VALIDATION_SEED, evaluate
-from kodex.policies import ConditionedLearner
-from kodex.policies.recipes import recipe
+from kodex.interfaces import Policy
 from kodex.tasks import Task
+from kodex.trajectory import Trajectory
 
 OURS = ("koopman", "default", "knn", "kernel-ridge")
-BUDGETS = (3, 10, 30, 100)
-WITHOUT_BUDGET = ("xrfm",)
-
-
-def measured(
-    task: Task, learner: Any, training: Sequence[Any], starts: int
-) -> dict[str, float | int]:
-    """Return the success of what `learner` learns from `training`, and its seconds."""
-    began = time.process_time()
-    policy = learner.fit(training)
-    seconds = time.process_time() - began
-    found = evaluate(task, policy, task.starts("in", count=starts, seed=VALIDATION_SEED), threads=1)
-    success = found.score.success
-    return {
-        "successes": success.successes,
-        "episodes": success.instances,
-        "low": round(success.low, 4),
-        "high": round(success.high, 4),
-        "seconds": round(seconds, 3),
-    }
 
 
 def main() -> None:
@@ -60,37 +52,59 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("task", nargs="?", help="without it, the page is made of what is there")
     parser.add_argument("--demonstrations", type=int, nargs="+", default=[10, 25, 200])
-    parser.add_argument("--peers", nargs="*", default=list(PEERS))
+    parser.add_argument("--peers", nargs="*", default=list(REGRESSIONS))
     parser.add_argument("--ours", nargs="*", default=list(OURS))
-    parser.add_argument("--epochs", type=int, nargs="+", default=list(BUDGETS))
-    parser.add_argument("--starts", type=int, default=100)
+    parser.add_argument("--epochs", type=int, nargs="+", default=list(EPOCHS))
+    parser.add_argument("--seconds", type=float, nargs="+", default=list(SECONDS))
+    parser.add_argument("--starts", type=int, default=60)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, help="the folder of the results and their page")
     given = parser.parse_args()
     if given.task is not None:
-        _measure(given)
+        for row in _rows(given):
+            print(json.dumps(row), flush=True)
+            if given.out is not None:
+                join(given.out / f"{given.task}.json", row)
     if given.out is not None:
         (given.out / "README.md").write_text(page_of(given.out), encoding="utf-8")
 
 
-def _measure(given: argparse.Namespace) -> None:
+def _rows(given: argparse.Namespace) -> Iterator[Row]:
     task = kodex.task(given.task)
     shown = kodex.collect(task, max(given.demonstrations), seed=given.seed)
-    rows = []
     for count in given.demonstrations:
-        learners: dict[str, Any] = {name: recipe(name).learner for name in given.ours}
-        for name in given.peers:
-            for epochs in given.epochs[:1] if name in WITHOUT_BUDGET else given.epochs:
-                peer = ConditionedLearner(RegressionLearner(PEERS[name], epochs, given.seed))
-                learners[name if name in WITHOUT_BUDGET else f"{name}-{epochs}-epochs"] = peer
-        for name, learner in learners.items():
-            row = measured(task, learner, shown[:count], given.starts)
-            rows.append({"task": task.name, "demonstrations": count, "method": name, **row})
-            print(json.dumps(rows[-1]), flush=True)
-            if given.out is not None:
-                given.out.mkdir(parents=True, exist_ok=True)
-                lines = ",\n".join(map(json.dumps, rows))
-                (given.out / f"{task.name}.json").write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+        for method in (*given.ours, *given.peers):
+            for point in _curve(method, shown[:count], given):
+                yield {
+                    "task": task.name,
+                    "demonstrations": count,
+                    "method": method,
+                    "budget": point.learned.budget,
+                    **_success(task, point.policy, given.starts),
+                    "seconds": round(point.seconds, 3),
+                    **({} if point.learned.steps is None else {"steps": point.learned.steps}),
+                }
+
+
+def _curve(
+    method: str, training: Sequence[Trajectory], given: argparse.Namespace
+) -> Iterator[Point]:
+    if method in given.ours:
+        return of_recipe(method, training)
+    if method in REGRESSIONS:
+        return of_peer(RegressionPeer(method, given.epochs, given.seed), training)
+    return of_peer(SequencePeer(method, given.seconds, given.seed), training)
+
+
+def _success(task: Task, policy: Policy, count: int) -> dict[str, Any]:
+    starts = task.starts("in", count=count, seed=VALIDATION_SEED)
+    success = evaluate(task, policy, starts, threads=1).score.success
+    return {
+        "successes": success.successes,
+        "episodes": success.instances,
+        "low": round(success.low, 4),
+        "high": round(success.high, 4),
+    }
 
 
 if __name__ == "__main__":

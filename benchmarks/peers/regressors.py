@@ -1,25 +1,29 @@
 """Any regression from states to actions as a policy, so that peers know and face what ours do.
 
-A peer is a function that fits a regression to (states, actions) and returns what predicts actions.
-`ConditionedLearner` around it puts the same context beside the state as for every recipe.
+A peer is a function that fits a regression to (states, actions) and gives what predicts actions,
+once per budget.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.peers.curves import Learned
 from kodex.errors import InputError
 from kodex.interfaces import PolicySpec, Step
 from kodex.standardiser import Standardiser
 from kodex.trajectory import Array, StateLayout, Trajectory
 
+EPOCHS = (3, 10, 30, 100, 300)
 Predict = Callable[[Array], Array]  # standardised states, (n, d) -> standardised actions, (n, m)
-# training states and actions, those for validation, the budget in epochs, a seed
-Fit = Callable[[Array, Array, Array, Array, int, int], Predict]
+# training states and actions, those for validation, budgets in epochs, a seed
+Fit = Callable[
+    [Array, Array, Array, Array, Sequence[int], int], Iterator[tuple[str | None, Predict]]
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,30 +54,38 @@ class Regression:
 
 
 @dataclass(frozen=True)
-class RegressionLearner:
-    """Fits one of the peers to standardised states and actions."""
+class RegressionPeer:
+    """Fits one of the regressions to standardised states and actions.
 
-    regression: Fit
-    epochs: int
+    The last fifth of the demonstrations is held out, for whoever chooses by it.
+    """
+
+    name: str
+    epochs: Sequence[int] = EPOCHS
     seed: int = 0
 
-    def fit(
-        self,
-        training: Sequence[Trajectory],
-        validation: Sequence[Trajectory] | None = None,
-        *,
-        checkpoint: str | Path | None = None,
-    ) -> Any:
-        """Return the policy; without validation, a fifth of the training is used for it."""
-        if validation is None:
-            cut = max(1, len(training) // 5)
-            training, validation = training[:-cut], training[-cut:]
-        x, y = _pairs(training)
+    @property
+    def package(self) -> str:
+        """What the regression is imported from."""
+        return PACKAGES[self.name]
+
+    def policies(self, training: Sequence[Trajectory]) -> Iterator[Learned]:
+        """Return a policy per budget."""
+        cut = max(1, len(training) // 5)
+        x, y = _pairs(training[:-cut])
         states, actions = Standardiser.of(x), Standardiser.of(y)
-        pairs = [(states.apply(a), actions.apply(b)) for a, b in ((x, y), _pairs(validation))]
-        predict = self.regression(*pairs[0], *pairs[1], self.epochs, self.seed)
-        task = training[0].start.task if training[0].start is not None else None
-        return Regression(training[0].layout, states, actions, predict, task)
+        held = _pairs(training[-cut:])
+        start = training[0].start
+        task = None if start is None else start.task
+        for budget, predict in REGRESSIONS[self.name](
+            states.apply(x),
+            actions.apply(y),
+            states.apply(held[0]),
+            actions.apply(held[1]),
+            sorted(self.epochs),
+            self.seed,
+        ):
+            yield Learned(budget, Regression(training[0].layout, states, actions, predict, task))
 
 
 def _pairs(demonstrations: Sequence[Trajectory]) -> tuple[Array, Array]:
@@ -81,18 +93,25 @@ def _pairs(demonstrations: Sequence[Trajectory]) -> tuple[Array, Array]:
     return np.concatenate([each.states[:-1] for each in demonstrations]), np.concatenate(actions)
 
 
-def mlp(x: Array, y: Array, x_val: Array, y_val: Array, epochs: int, seed: int) -> Predict:
+def mlp(
+    x: Array, y: Array, x_val: Array, y_val: Array, budgets: Sequence[int], seed: int
+) -> Iterator[tuple[str | None, Predict]]:
     """scikit-learn's network, with its own settings but for the layers and the budget."""
     from sklearn.neural_network import MLPRegressor
 
-    network = MLPRegressor(
-        hidden_layer_sizes=(256, 256), max_iter=epochs, random_state=seed, tol=0.0
-    )
-    network.fit(x, y)
-    return lambda states: np.asarray(network.predict(states))
+    # A state, not a seed: a seed would shuffle every epoch alike when epochs are asked for one by
+    # one. scikit-learn takes no newer generator.
+    random = np.random.RandomState(seed)
+    network = MLPRegressor(hidden_layer_sizes=(256, 256), random_state=random)
+    for epoch in range(1, budgets[-1] + 1):
+        network.partial_fit(x, y)
+        if epoch in budgets:
+            yield f"{epoch} epochs", lambda states: np.asarray(network.predict(states))
 
 
-def xrfm(x: Array, y: Array, x_val: Array, y_val: Array, epochs: int, seed: int) -> Predict:
+def xrfm(
+    x: Array, y: Array, x_val: Array, y_val: Array, budgets: Sequence[int], seed: int
+) -> Iterator[tuple[str | None, Predict]]:
     """Recursive feature machines (xRFM), its own settings: no epochs, chooses by validation."""
     import torch
     from xrfm import xRFM
@@ -102,17 +121,21 @@ def xrfm(x: Array, y: Array, x_val: Array, y_val: Array, epochs: int, seed: int)
 
     model = xRFM(device=torch.device("cpu"), random_state=seed, tuning_metric="mse", verbose=False)
     model.fit(tensor(x), tensor(y), tensor(x_val), tensor(y_val))
-    return lambda states: np.asarray(model.predict(tensor(states)), dtype=float)
+    yield None, lambda states: np.asarray(model.predict(tensor(states)), dtype=float)
 
 
-def d3rlpy_bc(x: Array, y: Array, x_val: Array, y_val: Array, epochs: int, seed: int) -> Predict:
+def d3rlpy_bc(
+    x: Array, y: Array, x_val: Array, y_val: Array, budgets: Sequence[int], seed: int
+) -> Iterator[tuple[str | None, Predict]]:
     """d3rlpy's behaviour cloning with its own settings (two layers of 256, batches of 100).
 
     Its last layer is a tanh, so the actions are scaled to [-1, 1] by its own scaler. It has no use
     for demonstrations to choose by.
     """
     import d3rlpy
+    import structlog
 
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
     d3rlpy.seed(seed)
     ends = np.zeros(len(x), dtype=np.float32)
     ends[-1] = 1.0  # cloning looks at single steps, so where an episode ends does not matter
@@ -121,14 +144,19 @@ def d3rlpy_bc(x: Array, y: Array, x_val: Array, y_val: Array, epochs: int, seed:
     scaler = d3rlpy.preprocessing.MinMaxActionScaler()
     cloning = d3rlpy.algos.BCConfig(action_scaler=scaler).create(device="cpu")
     steps = max(1, len(x) // cloning.config.batch_size)
-    cloning.fit(
+    for epoch, _ in cloning.fitter(
         data,
-        n_steps=steps * epochs,
+        n_steps=steps * budgets[-1],
         n_steps_per_epoch=steps,
         logger_adapter=d3rlpy.logging.NoopAdapterFactory(),
         show_progress=False,
-    )
-    return lambda seen: np.asarray(cloning.predict(seen.astype(np.float32)), dtype=float)
+    ):
+        if epoch in budgets:
+            yield (
+                f"{epoch} epochs",
+                lambda seen: np.asarray(cloning.predict(seen.astype(np.float32)), dtype=float),
+            )
 
 
-PEERS: Mapping[str, Fit] = {"mlp": mlp, "d3rlpy-bc": d3rlpy_bc, "xrfm": xrfm}
+REGRESSIONS: Mapping[str, Fit] = {"mlp": mlp, "d3rlpy-bc": d3rlpy_bc, "xrfm": xrfm}
+PACKAGES = {"mlp": "sklearn.neural_network", "d3rlpy-bc": "d3rlpy", "xrfm": "xrfm"}

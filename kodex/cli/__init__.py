@@ -24,7 +24,10 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "tasks": ("kodex.cli.listings:tasks", "List the tasks: state, context, success criterion"),
         "recipes": ("kodex.cli.listings:recipes", "List the ways to learn a policy"),
         "experts": ("kodex.cli.listings:experts", "List the shipped experts and how good they are"),
-        "doctor": ("kodex.cli.doctor:doctor", "Check the installation, and what each gap costs"),
+        "doctor": (
+            "kodex.cli.doctor:doctor",
+            "List what is installed, and which features lack something",
+        ),
     },
     "Demonstrations": {
         "collect": ("kodex.cli.collect:collect", "Collect demonstrations with an expert"),

@@ -47,7 +47,8 @@ def fit(
         demonstrations: files such as kodex collect writes, a folder of them, or a pattern such as
             'demos/*.h5'
         output: the folder to write: config.json and model.safetensors
-        recipe: how to learn: default is the best in closed form, paper is the paper to the letter;
+        recipe: how to learn, such as default, koopman, set3 (kodex recipes lists all); paper is the
+            paper to the letter;
             nn, lstm, ndp, ngf, ngf-time and bc are the baselines (needs torch); all is default,
             set3, paper and the baselines
         seed: seed of whatever is random in the method
@@ -91,10 +92,15 @@ def fit(
         validation = len(everything) // 5
     if training is None:
         training = len(everything) - validation
-    if min(training, validation) < 0 or training + validation > len(everything):
+    if min(training, validation) < 0:
         raise InputError(
-            f"--training {training} and --validation {validation} need as many demonstrations; "
-            f"found {len(everything)}"
+            f"--training {training} and --validation {validation} cannot be negative: they count "
+            "demonstrations"
+        )
+    if training + validation > len(everything):
+        raise InputError(
+            f"--training {training} and --validation {validation} need "
+            f"{training + validation} demonstrations; found {len(everything)}"
         )
     if training == 0:
         raise InputError(f"there is nothing to learn from: {training} of {len(everything)}")

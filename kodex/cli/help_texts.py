@@ -4,6 +4,7 @@ The tests parse every example. A placeholder is `--task TASK` instead of `--task
 """
 
 import inspect
+import re
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -66,23 +67,43 @@ def with_placeholders(function: Callable[..., None]) -> Callable[..., None]:
     themselves, and so does whatever has a placeholder of its own.
     """
     hints = typing.get_type_hints(function, include_extras=True)
+    signature = inspect.signature(function)
     named: dict[str, Any] = {
-        name: _named(name, hint) for name, hint in hints.items() if name != "return"
+        name: _hinted(_named(name, hint), signature.parameters[name].default)
+        for name, hint in hints.items()
+        if name != "return"
     }
 
     @wraps(function)
     def called(*arguments: Any, **options: Any) -> None:
         function(*arguments, **options)
 
-    signature = inspect.signature(function)
     parameters = [
         each.replace(annotation=named.get(name, each.annotation))
         for name, each in signature.parameters.items()
     ]
     del called.__wrapped__  # whose annotations would be read instead
     called.__annotations__ = {**named, "return": None}
+    called.__doc__ = _unwrapped(inspect.getdoc(function) or "")
     called.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     return called
+
+
+def _unwrapped(text: str) -> str:
+    """Return a docstring whose description of each parameter is one line, for the terminal."""
+    if "Parameters\n---" in text:
+        block = r"(?m)^ {4}\S.*(?:\n {4}\S.*)+$"
+        return re.sub(block, lambda found: "    " + " ".join(found[0].split()), text)
+    return re.sub(r"\n {8,}(?=\S)", " ", text)
+
+
+def _hinted(hint: Any, default: Any) -> Any:
+    """Return `hint` without "(default: None)": the sentence itself says what happens then."""
+    if default is inspect.Parameter.empty and _is_several(hint):
+        return Annotated[hint, tyro.conf.arg(help_behavior_hint="(required)")]
+    if default is None or default == ():
+        return Annotated[hint, tyro.conf.arg(help_behavior_hint="")]
+    return hint
 
 
 def _named(name: str, hint: Any) -> Any:

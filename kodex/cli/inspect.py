@@ -77,6 +77,7 @@ def inspect(
     policy = load_policy(folder) if read_model(folder).type in POLICIES else None
     dynamics = load(folder) if policy is None else dynamics_of(policy)
     role = ALONE if policy is None else operator_role(policy)
+    shown = _shown(model, folder, demonstrations, policy)
     out = console()
     out.print(_summary(folder, policy, dynamics))
     out.print(section("What K does for it", sentences([role.sentence])))
@@ -84,7 +85,6 @@ def inspect(
         out.print(named(*role.facts))
     if dynamics is None:
         return
-    shown = _shown(model, folder, demonstrations, policy)
     moments = None
     if shown is not None:
         moments = TransitionMoments.with_actions(dynamics.lifting, shown.trajectories, None)

@@ -30,7 +30,7 @@ def render(
         episodes: which ones, counted from 0; else the first, or as many as the grid holds
         grid: rows x columns to show them at the same time, such as 2x3; else one after the other
         size: width x height of one episode, in pixels
-        every: states per picture; 2 is half as fast as it happened, 4 as fast
+        every: states per picture; 2 shows half of the real speed, 4 the real speed
         task: which task it is, if the file does not say
         replace: replace the video if it exists
     """

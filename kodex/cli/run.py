@@ -39,7 +39,8 @@ def run(
         success: success criterion of an environment: by its info at the end, or ever; or
             module:function of an observation and its info
         horizon: states of an episode of an environment that is registered without a limit
-        recipe: how to learn: default is the best in closed form, paper is the paper to the letter;
+        recipe: how to learn, such as default, koopman, set3 (kodex recipes lists all); paper is the
+            paper to the letter;
             nn, lstm, ndp, ngf, ngf-time and bc are the baselines (needs torch)
         demonstrations: how many to learn from
         validation: how many more demonstrations for validation

@@ -55,8 +55,6 @@ def task_of_policy(name: str) -> str | None:
     if name == EXPERT:
         return None
     _check_there(name)
-    if not Path(name).is_dir():
-        return None
     from kodex.tasks import TASKS  # which needs MuJoCo
 
     task = load(name).spec.task

@@ -96,9 +96,10 @@ def free_port(host: str, port: int) -> int:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))
-        except OSError as error:
+        except (OSError, OverflowError) as error:  # no machine has the port 65536
+            words = getattr(error, "strerror", None) or error
             raise InputError(
-                f"cannot listen on {host} port {port} ({error.strerror}): choose another --port, "
+                f"cannot listen on {host} port {port} ({words}): choose another --port, "
                 "or 0 for any that is free"
             ) from None
         return int(probe.getsockname()[1])

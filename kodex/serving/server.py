@@ -162,12 +162,11 @@ def _listening(address: Path | tuple[str, int]) -> socket.socket:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(target)
-    except OSError as error:
+    except (OSError, OverflowError) as error:  # no machine has the port 65536
         listener.close()
         named = address if isinstance(address, Path) else f"{address[0]} port {address[1]}"
-        raise InputError(
-            f"cannot listen on {named} ({error.strerror or error}): choose another one"
-        ) from None
+        words = getattr(error, "strerror", None) or error
+        raise InputError(f"cannot listen on {named} ({words}): choose another one") from None
     if isinstance(address, Path):
         address.chmod(0o600)  # for this user alone
     listener.listen()

@@ -135,6 +135,8 @@ def _read_both(folder: Path) -> tuple[dict[str, Any], bytes]:
 def read_header(folder: str | Path) -> dict[str, Any]:
     """Return the checked content of `config.json` in `folder`."""
     path = Path(folder) / CONFIG_FILE
+    if not Path(folder).exists():
+        raise InputError(f"there is no folder {folder}; kodex fit and kodex run write policies")
     if not path.is_file():
         raise InputError(
             f"{folder} is not a kodex model, a folder with {CONFIG_FILE}: it is {in_words(folder)}"

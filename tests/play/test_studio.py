@@ -34,6 +34,11 @@ def test_a_port_in_use_is_one_sentence():
             studio.free_port(studio.LOOPBACK, taken.getsockname()[1])
 
 
+def test_a_port_that_no_machine_has_is_one_sentence():
+    with pytest.raises(InputError, match=r"port 99999 .*choose another --port"):
+        studio.free_port(studio.LOOPBACK, 99999)
+
+
 def test_a_window_without_a_display_is_one_sentence(monkeypatch, capsys):
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)

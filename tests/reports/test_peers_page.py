@@ -1,15 +1,17 @@
-"""The page of the peers says what their files say."""
+"""The page of the peers says what their files say; a row measured again replaces the old one."""
 
 import json
 
 from benchmarks.peers.page import page_of
+from benchmarks.peers.rows import join, read
 
 
-def row(method, count, successes, seconds):
+def row(method, count, successes, seconds, budget=None):
     return {
         "task": "door",
         "demonstrations": count,
         "method": method,
+        "budget": budget,
         "successes": successes,
         "episodes": 50,
         "low": 0.5,
@@ -18,13 +20,42 @@ def row(method, count, successes, seconds):
     }
 
 
+def lines_of(folder, rows):
+    (folder / "door.json").write_text(json.dumps(rows))
+    return page_of(folder).splitlines()
+
+
 def test_the_page_has_a_line_per_method_and_a_pair_of_columns_per_number_of_demonstrations(
     tmp_path,
 ):
-    rows = [row("knn", 10, 30, 0.04), row("xrfm", 10, 31, 12.0), row("knn", 200, 49, 0.1)]
-    (tmp_path / "door.json").write_text(json.dumps(rows))
-    lines = page_of(tmp_path).splitlines()
-    assert "## Door, 50 starts" in lines
+    lines = lines_of(
+        tmp_path, [row("knn", 10, 30, 0.04), row("xrfm", 10, 31, 12.0), row("knn", 200, 49, 0.1)]
+    )
+    assert "### Door, 50 starts" in lines
     assert "| | 10 demonstrations | learn, s | 200 demonstrations | learn, s |" in lines
     assert "| `knn` | 60.0 [50.0, 75.0] | 0.0 | 98.0 [50.0, 75.0] | 0.1 |" in lines
     assert "| `xrfm` | 62.0 [50.0, 75.0] | 12.0 |  |  |" in lines
+
+
+def test_at_a_glance_is_the_largest_budget_and_the_first_seconds_of_nearly_the_best(tmp_path):
+    lines = lines_of(
+        tmp_path,
+        [
+            row("mlp", 10, 20, 1.0, "3 epochs"),
+            row("mlp", 10, 40, 3.0, "10 epochs"),
+            row("mlp", 10, 39, 9.0, "30 epochs"),
+        ],
+    )
+    assert "| `mlp` | 78.0 [50.0, 75.0] | 3.0 |" in lines
+    assert "| `mlp`, 30 epochs | 78.0 [50.0, 75.0] | 9.0 |" in lines
+
+
+def test_a_row_that_is_measured_again_takes_the_place_of_the_old_one_and_leaves_the_others(
+    tmp_path,
+):
+    file = tmp_path / "results" / "door.json"
+    old = [row("mlp", 10, 1, 1.0, "3 epochs"), row("mlp", 25, 2, 1.0, "3 epochs")]
+    for each in (*old, row("mlp", 10, 3, 1.0, "10 epochs")):
+        join(file, each)
+    join(file, row("mlp", 10, 9, 1.0, "3 epochs"))
+    assert [each["successes"] for each in read(file)] == [9, 2, 3]

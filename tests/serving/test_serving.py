@@ -143,6 +143,11 @@ def test_a_port_in_use_is_one_sentence(server):
         Server(made("bc"), ("127.0.0.1", server.port))
 
 
+def test_a_port_that_no_machine_has_is_one_sentence():
+    with pytest.raises(InputError, match=r"port 99999 .*choose another one"):
+        Server(made("bc"), ("127.0.0.1", 99999))
+
+
 def test_the_bytes_on_the_wire_are_as_documented():
     one, other = socket.socketpair()
     with one, other:

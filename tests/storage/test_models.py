@@ -147,7 +147,7 @@ def test_a_missing_file_is_named(written, name):
 
 
 def test_a_folder_that_is_not_there_is_refused(tmp_path):
-    with pytest.raises(InputError, match="is not a kodex model"):
+    with pytest.raises(InputError, match="there is no folder"):
         read_model(tmp_path / "nowhere")
 
 
