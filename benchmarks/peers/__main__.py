@@ -17,7 +17,8 @@ another Python; it takes 5.6 GB, and their training is counted in seconds, not i
 
     python3.12 -m venv .venv-peers-sequences
     .venv-peers-sequences/bin/pip install -r benchmarks/peers/sequences.lock
-    .venv-peers-sequences/bin/pip install --no-deps -r benchmarks/peers/sequences-alone.lock
+    .venv-peers-sequences/bin/pip install --no-deps \
+        -r benchmarks/peers/sequences-without-dependencies.lock
     .venv-peers-sequences/bin/pip install --no-deps -e .
     .venv-peers-sequences/bin/python -m benchmarks.peers door --ours --peers bc-rnn act diffusion \
         --seconds 60 180 420 --out docs/results/peers
@@ -44,6 +45,7 @@ from kodex.interfaces import Policy
 from kodex.tasks import Task
 from kodex.trajectory import Trajectory
 
+Curves = Sequence[tuple[str, Iterator[Point]]]
 OURS = ("koopman", "default", "knn", "kernel-ridge")
 
 
@@ -56,6 +58,9 @@ def main() -> None:
     parser.add_argument("--ours", nargs="*", default=list(OURS))
     parser.add_argument("--epochs", type=int, nargs="+", default=list(EPOCHS))
     parser.add_argument("--seconds", type=float, nargs="+", default=list(SECONDS))
+    parser.add_argument(
+        "--in-turns", action="store_true", help="every method's first budget comes first"
+    )
     parser.add_argument("--starts", type=int, default=60)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, help="the folder of the results and their page")
@@ -73,17 +78,36 @@ def _rows(given: argparse.Namespace) -> Iterator[Row]:
     task = kodex.task(given.task)
     shown = kodex.collect(task, max(given.demonstrations), seed=given.seed)
     for count in given.demonstrations:
-        for method in (*given.ours, *given.peers):
-            for point in _curve(method, shown[:count], given):
-                yield {
-                    "task": task.name,
-                    "demonstrations": count,
-                    "method": method,
-                    "budget": point.learned.budget,
-                    **_success(task, point.policy, given.starts),
-                    "seconds": round(point.seconds, 3),
-                    **({} if point.learned.steps is None else {"steps": point.learned.steps}),
-                }
+        curves = [
+            (method, _curve(method, shown[:count], given)) for method in (*given.ours, *given.peers)
+        ]
+        for method, point in _in_turns(curves) if given.in_turns else _one_by_one(curves):
+            yield {
+                "task": task.name,
+                "demonstrations": count,
+                "method": method,
+                "budget": point.learned.budget,
+                **_success(task, point.policy, given.starts),
+                "seconds": round(point.seconds, 3),
+                **({} if point.learned.steps is None else {"steps": point.learned.steps}),
+            }
+
+
+def _one_by_one(curves: Curves) -> Iterator[tuple[str, Point]]:
+    for method, curve in curves:
+        for point in curve:
+            yield method, point
+
+
+def _in_turns(curves: Curves) -> Iterator[tuple[str, Point]]:
+    left = list(curves)
+    while left:
+        for each in tuple(left):
+            point = next(each[1], None)
+            if point is None:
+                left.remove(each)
+            else:
+                yield each[0], point
 
 
 def _curve(

@@ -62,7 +62,7 @@ def fit(
             settings
         skip_bad: leave out files that are damaged or of another layout, and name them
         single_precision: multiply lifted states in single precision and sum in double, which takes
-            two thirds of the time: for millions of transitions, with the recipe default
+            four fifths of the time: for millions of transitions, with the recipe default
         scheduler: let the workers of this Dask scheduler read and sum the demonstrations, such as
             tcp://10.0.0.1:8786; they must see the same files (docs/cluster.md)
     """

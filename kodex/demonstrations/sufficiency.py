@@ -132,7 +132,7 @@ def _final_speed(demonstrations: Sequence[Trajectory], scale: Array) -> float | 
 
 def _saturation(demonstrations: Sequence[Trajectory]) -> float | None:
     actions = [each.actions for each in demonstrations if each.actions is not None]
-    if not actions:
+    if len({each.shape[1] for each in actions}) != 1:  # none; or several, which learning refuses
         return None
     rows = np.concatenate(actions)
     limits = demonstrations[0].action_range

@@ -14,6 +14,7 @@ from kodex.errors import InputError
 from kodex.formats.recording import Taken
 from kodex.formats.roles import Roles
 from kodex.lookup import look_up
+from kodex.storage import in_words
 
 __all__ = ["FORMATS", "Format", "Roles", "Taken", "read_as", "recognised", "write_as"]
 
@@ -46,6 +47,8 @@ SIGNATURE = b"\x89HDF\r\n\x1a\n"  # of an HDF5 file
 def read_as(path: str | Path, name: str | None = None, roles: Roles | None = None) -> Taken:
     """Return the demonstrations at `path`, in the format `name` or in what it looks like."""
     path = Path(path)
+    if path.exists() and not (path.is_file() or path.is_dir()):  # such as a pipe
+        raise InputError(f"{path} is {in_words(path)}: name a file or a folder")
     found = look_up(recognised(path) if name is None else name, FORMATS, "formats")
     reader: Reader = _function(found.reader)
     return reader(path, roles or Roles())

@@ -148,7 +148,7 @@ def context_vector(names: tuple[str, ...], given: Mapping[str, float] | None) ->
         raise InputError(f"the context must have {', '.join(names)}; missing: {', '.join(missing)}")
     try:
         values = np.array([float((given or {})[name]) for name in names])
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         values = np.array([np.nan])
     if not np.isfinite(values).all():
         raise InputError(f"the context {', '.join(names)} must be finite numbers")

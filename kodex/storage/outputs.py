@@ -104,6 +104,7 @@ def begin_folder(folder: str | Path, *, holds: str, begun: bool) -> None:
     One that has `begun` is taken as it is. `holds` says what it would hold, such as "a study".
     """
     folder = Path(folder)
+    ownership.check_shell(folder)
     with _explained(folder):
         if folder.is_symlink():
             raise InputError(f"{folder} is a link; name what it points to instead")

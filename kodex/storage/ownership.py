@@ -44,12 +44,19 @@ def check_destination(path: Path) -> None:
     """Refuse names that no output may have: links, and folders that people live in."""
     if path.name in ("", ".."):
         raise InputError(f"an output needs a name of its own, such as out; found {path}")
+    check_shell(path)
     if path.is_symlink():
         raise InputError(f"{path} is a link, and links are left alone: name what it points to")
     whole = path.resolve()
     for home in _lived_in():
         if whole == home or whole in home.parents:
             raise InputError(f"{path} is, or holds, {home}, which is never replaced: name another")
+
+
+def check_shell(path: Path) -> None:
+    """Refuse a folder called ~, which whoever removes it later may lose a home to."""
+    if "~" in path.parts:
+        raise InputError(f"~ is filled in by a shell, and was not in {path}: write the whole name")
 
 
 def check_replaceable(path: Path) -> None:

@@ -86,6 +86,14 @@ def test_fit_says_what_is_missing(tmp_path, capsys):
     assert "record on for half a second" in said
 
 
+def test_actions_of_several_sizes_are_refused_in_one_sentence(tmp_path, capsys):
+    mixed = reaching(5)
+    mixed = [replace(mixed[0], actions=mixed[0].actions[:, :1]), *mixed[1:]]
+    kodex.write(tmp_path / "mixed.h5", mixed)
+    assert main(["fit", str(tmp_path / "mixed.h5"), "-o", str(tmp_path / "policy")]) == 2
+    assert "components" in capsys.readouterr().err.splitlines()[-1]
+
+
 def test_what_a_policy_leaves_unexplained_is_nothing_for_a_servo_and_all_for_chance(capsys):
     servo = reaching()
     policy = kodex.fit(servo[:15])

@@ -77,6 +77,12 @@ def test_a_learner_conditions_only_if_it_shall_and_if_there_is_a_context():
     np.testing.assert_allclose(reached, one.states, atol=1e-3)
 
 
+@pytest.mark.parametrize("value", [np.nan, 10**400, "left", None, [1.0, 2.0], 1j])
+def test_a_context_that_is_no_finite_number_is_refused(policy, value):
+    with pytest.raises(InputError, match="side must be finite numbers"):
+        Session(policy).reset(np.zeros(3), {"side": value})
+
+
 def test_a_context_of_another_shape_is_refused(policy):
     with pytest.raises(InputError, match="1 numbers per episode"):
         policy.begin(np.zeros((1, 3)), np.zeros((1, 2)))

@@ -59,3 +59,11 @@ def test_a_row_that_is_measured_again_takes_the_place_of_the_old_one_and_leaves_
         join(file, each)
     join(file, row("mlp", 10, 9, 1.0, "3 epochs"))
     assert [each["successes"] for each in read(file)] == [9, 2, 3]
+
+
+def test_the_page_says_what_was_not_measured(tmp_path):
+    lines = lines_of(tmp_path, [row("knn", count, 30, 0.04) for count in (10, 200)])
+    missing = next(line for line in lines if line.startswith("- Door"))
+    assert "`knn` (25)" in missing
+    assert "`act`, `diffusion` (10, 25, 200)" in missing
+    assert "- Tool: nothing." in lines

@@ -60,10 +60,20 @@ def test_of_a_run_the_demonstrations_are_learned_from_and_nothing_else(tmp_path)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes by name here")
-@pytest.mark.parametrize("verb", ["inspect", "report"])
-def test_a_pipe_that_nobody_writes_to_is_not_waited_for(verb, tmp_path, capsys):
+@pytest.mark.parametrize(
+    ("verb", "options"),
+    [
+        ("inspect", []),
+        ("report", []),
+        ("convert", ["-o", "a.h5", "--from", "csv"]),
+        ("convert", ["-o", "a.h5", "--from", "parquet"]),
+        ("convert", ["-o", "a.h5", "--from", "numpy"]),
+        ("convert", ["-o", "a.h5", "--from", "robomimic"]),
+    ],
+)
+def test_a_pipe_that_nobody_writes_to_is_not_waited_for(verb, options, tmp_path, capsys):
     os.mkfifo(tmp_path / "pipe")
-    signal.alarm(20)  # which ends the tests, and is better than waiting for ever
-    assert main([verb, str(tmp_path / "pipe")]) == 2
+    signal.alarm(60)  # which ends the tests, and is better than waiting for ever
+    assert main([verb, str(tmp_path / "pipe"), *options]) == 2
     signal.alarm(0)
     assert "neither a file nor a folder" in capsys.readouterr().err

@@ -100,6 +100,15 @@ def test_where_people_live_is_never_an_output(name, tmp_path):
     assert tree(tmp_path) == before
 
 
+@pytest.mark.parametrize("name", ["~", "~/run"])
+def test_a_home_that_no_shell_filled_in_is_not_made(name):
+    with pytest.raises(InputError, match="~ is filled in by a shell"):
+        write_run(name)
+    with pytest.raises(InputError, match="~ is filled in by a shell"):
+        begin_folder(name, holds="a study", begun=False)
+    assert not Path("~").exists()
+
+
 FOREIGN = {
     "thesis": lambda run: (run / "thesis.tex").write_text("precious"),
     "deep": lambda run: ((run / "src").mkdir(), (run / "src" / "thesis.tex").write_text("x")),
