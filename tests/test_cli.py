@@ -326,3 +326,11 @@ def test_inspect_prints_nothing_before_it_has_read_the_demonstrations(tmp_path, 
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "there is no file" in captured.err
+
+
+def test_evaluate_says_of_a_policy_from_own_data_that_it_has_no_task(tmp_path, capsys):
+    states = np.random.default_rng(0).normal(size=(5, 9, 2))
+    policy = kodex.fit(kodex.demonstrations_from(states, states[:, :-1, :1], robot=1))
+    policy.save(tmp_path / "own")
+    assert main(["evaluate", str(tmp_path / "own")]) == 2
+    assert "was not learned for a task of kodex" in capsys.readouterr().err

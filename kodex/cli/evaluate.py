@@ -64,7 +64,13 @@ def evaluate(
     from kodex.errors import InputError
     from kodex.evaluation import Results, write_results
     from kodex.evaluation import evaluate as evaluate_policy
-    from kodex.experiments.named import named_expert, named_policy, named_world, task_of_policy
+    from kodex.experiments.named import (
+        EXPERT,
+        named_expert,
+        named_policy,
+        named_world,
+        task_of_policy,
+    )
     from kodex.experiments.provenance import provenance
     from kodex.experts import spread_of
     from kodex.rollout import Sensors
@@ -77,6 +83,11 @@ def evaluate(
         raise InputError(f"--json and --rollouts name one place, {json}: give each its own")
     if task is None and env is None:
         task = task_of_policy(policy)
+        if task is None and policy != EXPERT:
+            raise InputError(
+                f"{policy} was not learned for a task of kodex: name one (--task), or an "
+                "environment (--env ID); kodex report POLICY --demonstrations FILE needs neither"
+            )
     world = named_world(task, env, variation=variation, success=success, horizon=horizon)
     # Whoever brings an environment may have no expert for it.
     beside = named_expert(expert, world) if expert or (task and not no_expert) else None

@@ -28,6 +28,7 @@ from kodex.reports.study_pictures import pictures
 from kodex.storage import in_words, write_into
 
 PAGE, TABLE = "report.html", "table.md"
+AGAIN = "To measure it again, in the folder where the study was started"
 
 
 def write_report(folder: str | Path) -> Path:
@@ -110,7 +111,7 @@ def _study_sections(study: StudyResults, drawn: Mapping[str, Sequence[Picture]])
         words = () if facts is None else (paragraph(facts.sentence),)
         command = (f"{again} --task {shlex.quote(each.task)}",) if each.task and first else ()
         sections.append(
-            Section(each.heading, (*words, each.markup()), shown, commands=command),
+            Section(each.heading, (*words, each.markup()), shown, commands=command, where=AGAIN),
         )
     differences = study_tables.against_tables(study)
     sections += [Section(each.heading, (each.markup(),)) for each in differences]
@@ -120,7 +121,9 @@ def _study_sections(study: StudyResults, drawn: Mapping[str, Sequence[Picture]])
     legend = [study_tables.legend(study), *([study_tables.against(study)] if differences else [])]
     return [
         *sections,
-        Section("What the numbers mean", tuple(map(paragraph, legend)), commands=(again,)),
+        Section(
+            "What the numbers mean", tuple(map(paragraph, legend)), commands=(again,), where=AGAIN
+        ),
     ]
 
 

@@ -88,7 +88,7 @@ def play_to_the_end(playing):
 
 
 def main(picture=None):
-    """Check the door, another start by a click, another policy, and poor sensors."""
+    """Check the door, another start by a click, and another policy."""
     world = task("door")
     policies = [("learned", fit(collect(world, 25))), ("expert", expert("door"))]
     # few pixels, as they are drawn in software, unless somebody wants to look

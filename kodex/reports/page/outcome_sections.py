@@ -144,11 +144,11 @@ def monitor_section(run: Run) -> Section:
     alarmed = np.nanmax(np.nan_to_num(outcomes.novelty, nan=0.0), axis=1) > 1.0
     good = outcomes.succeeded
     sentences = [
-        "A Koopman operator of its own expects the next state, and the monitor measures how "
-        "unexpected the one that comes is; above 1 it sounds an alarm. It only warns: the policy "
-        "acts as it does without one.",
-        f"It sounded in {np.sum(alarmed & ~good)} of {np.sum(~good)} episodes that failed and in "
-        f"{np.sum(alarmed & good)} of {np.sum(good)} that succeeded{_promised(run)}.",
+        "The monitor has a Koopman operator of its own, which predicts the next state. Novelty is "
+        "the error of this prediction as a share of a limit; above 1 there is an alarm. The "
+        "monitor only warns: the policy acts as it does without one.",
+        f"There was an alarm in {np.sum(alarmed & ~good)} of {np.sum(~good)} episodes that failed "
+        f"and in {np.sum(alarmed & good)} of {np.sum(good)} that succeeded{_promised(run)}.",
     ]
     picture = Picture.of(
         "novelty",
@@ -167,8 +167,8 @@ def _promised(run: Run) -> str:
     if not isinstance(share, int | float):
         return ""
     return (
-        f"; in episodes that are drawn as the demonstrations were, at most {100 * share:.0f} % "
-        "have an alarm"
+        f"; the limit is set so that {100 * share:.0f} % of demonstrations or fewer would exceed "
+        "it, on average"
     )
 
 

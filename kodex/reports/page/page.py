@@ -37,10 +37,7 @@ def page(
         "body",
         header,
         element("main", *(shown if numbers is None else [numbers, *shown])),
-        element(
-            "footer",
-            "Written by kodex from the files in this folder, in which all commands are to be run.",
-        ),
+        element("footer", "Written by kodex from the files in this folder."),
     )
     return "<!doctype html>\n" + element("html", head, "\n", body, lang="en") + "\n"
 
@@ -91,7 +88,9 @@ def provenance_section(results: Results) -> Section:
     """Say how the run was made, how to repeat it, and where to look next."""
     made = results.provenance
     command = (
-        command_block([str(made["command"])], "To repeat the run, copy this command")
+        command_block(
+            [str(made["command"])], "To repeat the run, in the folder where it was started"
+        )
         if made.get("command")
         else absent("The command of this run was not recorded.")
     )

@@ -10,6 +10,8 @@ from matplotlib.figure import Figure
 from kodex.reports.figures.style import png
 from kodex.reports.page.markup import Markup, element
 
+HERE = "To be run in the folder of this page"
+
 
 @dataclass(frozen=True)
 class Picture:
@@ -49,6 +51,7 @@ class Section:
     beside: tuple[Markup, ...] = ()  # in the grid of the pictures, after them
     after: tuple[Markup, ...] = ()
     commands: tuple[str, ...] = ()  # which show more of it
+    where: str = HERE  # to run them
 
     def shown(self) -> Markup:
         """Return the section as a part of the page."""
@@ -59,16 +62,16 @@ class Section:
             *self.before,
             *((element("div", *grid, class_="figures"),) if grid else ()),
             *self.after,
-            *((command_block(self.commands),) if self.commands else ()),
+            *((command_block(self.commands, self.where),) if self.commands else ()),
         )
 
 
-def command_block(commands: Sequence[str], introduction: str = "Copy this command") -> Markup:
+def command_block(commands: Sequence[str], introduction: str) -> Markup:
     """Return commands that one click selects as a whole, each by itself."""
     lines = [element("code", each, class_="command") for each in commands]
     return element(
         "div",
-        element("p", f"{introduction} (a click selects it):"),
+        element("p", f"{introduction}; a click selects it:"),
         element("pre", *lines, tabindex="0"),
         class_="commands",
     )
