@@ -16,6 +16,7 @@ from pathlib import Path
 
 INDEX = "https://pypi.org"
 PINNED = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==([A-Za-z0-9][A-Za-z0-9.+!_-]*)$", re.MULTILINE)
+FIRST = 8  # pins that are asked about to see whether anybody answers
 LARGEST = 20_000_000  # bytes of an answer; a release with many files has some megabytes
 ROOT = Path(__file__).parents[2]
 
@@ -29,11 +30,14 @@ def main(words=None):
     parser.add_argument("--all", action="store_true", help="fail if anything cannot be asked")
     given = parser.parse_args(words)
     pins = PINNED.findall(given.constraints.read_text(encoding="utf-8"))
-    with ThreadPoolExecutor(8) as pool:  # the first alone: without a network, one wait is enough
-        answers = [weaknesses(given.index, *pins[0], given.timeout)] if pins else []
-        if answers != [None]:
-            asked = pool.map(lambda pin: weaknesses(given.index, *pin, given.timeout), pins[1:])
-            answers += asked
+
+    def asked(some):
+        with ThreadPoolExecutor(8) as pool:
+            return list(pool.map(lambda pin: weaknesses(given.index, *pin, given.timeout), some))
+
+    answers = asked(pins[:FIRST])
+    if any(each is not None for each in answers):  # without a network, one wait is enough
+        answers += asked(pins[FIRST:])
     found = [
         (*pin, each) for pin, known in zip(pins, answers, strict=False) for each in known or ()
     ]

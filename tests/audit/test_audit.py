@@ -65,6 +65,10 @@ def test_what_was_not_answered_is_never_counted_as_safe(audit, capsys, name):
     assert audit("safe", name, options=["--all"]) == 2
 
 
+def test_one_that_the_index_does_not_have_keeps_none_of_the_others_from_being_asked(audit):
+    assert audit("missing", "weak") == 1
+
+
 def test_without_a_network_it_is_a_note(audit, capsys):
     assert audit("safe", "weak", index="http://127.0.0.1:9") == 0
     assert "2 pinned versions could not be asked" in capsys.readouterr().err
