@@ -2,10 +2,11 @@
 
 No demonstration is kept back: the error of each episode's actions, by the policy learned from all
 others, follows from the sums over all of them (`kodex.least_squares.left_out_errors`). It is the
-share of the actions' variance that stays unexplained, so it has no unit. What counts is the median
-over episodes: a single odd demonstration, whose error is hundreds of times that of the others when
-it is left out, would otherwise decide for all of them. The rule prefers robust over marginally
-better: of the ridges whose error chance cannot tell from the least, the largest.
+share of the actions' variance that stays unexplained, so it has no unit. The tenth of the
+episodes with the largest errors does not count: a single odd demonstration, whose error is hundreds
+of times that of the others when it is left out, would otherwise decide for all of them. The rule
+prefers robust over marginally better: of the ridges whose error chance cannot tell from the least,
+the largest.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,9 +21,7 @@ from kodex.least_squares import Moments, NormalEquations, Ridge, rotated_left_ou
 from kodex.trajectory import Array, Trajectory
 
 STEPS = 1000  # of an episode, evenly spread, are enough
-# The standard error of a median, of normal numbers: π/2 is the variance of their median over that
-# of their mean, and their standard deviation is 1.4826 times the median of absolute deviations.
-MEDIAN_ERROR = 1.4826 * np.sqrt(np.pi / 2.0)
+ODD = 0.1  # of the episodes, those of the largest errors, do not count
 CHUNK_VALUES = 2**20  # 8 MiB of lifted states at a time: short episodes are lifted together
 
 
@@ -31,7 +30,7 @@ class Selected(NamedTuple):
 
     lifting: Lifting
     ridge: Ridge
-    error: float  # the least unexplained share of the actions' variance, median of episodes
+    error: float  # the least unexplained share of the actions' variance in episodes left out
 
 
 class Shown(NamedTuple):
@@ -53,13 +52,13 @@ class Shown(NamedTuple):
         if moments.weight < 1.5:
             return Selected(lifting, ridges[0], 0.0)
         errors = self.errors(lifting, moments, ridges)
-        medians = np.median(errors, axis=1)
-        best = int(np.argmin(medians))
-        deviation = np.median(np.abs(errors[best] - medians[best]))
-        chance = MEDIAN_ERROR * deviation / np.sqrt(errors.shape[1])
-        near = np.flatnonzero(medians <= medians[best] + chance)
+        usual = np.sort(errors, axis=1)[:, : errors.shape[1] - int(np.ceil(ODD * errors.shape[1]))]
+        means = usual.mean(axis=1)
+        best = int(np.argmin(means))
+        chance = usual[best].std() / np.sqrt(usual.shape[1])
+        near = np.flatnonzero(means <= means[best] + chance)
         taken = max(near.tolist(), key=lambda number: ridges[number].strength)
-        return Selected(lifting, ridges[taken], float(medians[best]))
+        return Selected(lifting, ridges[taken], float(means[best]))
 
     def errors(self, lifting: Lifting, moments: Moments, ridges: Sequence[Ridge]) -> Array:
         """Return the unexplained share of each episode when left out, (ridges, episodes)."""

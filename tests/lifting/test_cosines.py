@@ -22,7 +22,8 @@ def test_they_miss_the_cosine_by_no_more_than_the_phase_is_rounded(count, size, 
     found = np.empty((count, 1))
     write_cosines(phases[:, None], np.ones((1, 1)), np.zeros(1), found)
     rounding = np.finfo(float).eps * np.maximum(1.0, np.abs(phases))
-    assert (np.abs(found[:, 0] - exact(phases)) <= 3.0 * rounding).all()
+    # Of the phase in turns and of what is folded 1 each, of the result 1, of the polynomial 1.4.
+    assert (np.abs(found[:, 0] - exact(phases)) <= 4.4 * rounding).all()
 
 
 @pytest.mark.parametrize("features", [1, 7, 500, 2 * BLOCK_VALUES])
