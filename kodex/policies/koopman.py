@@ -119,11 +119,6 @@ class KoopmanPolicy:
         return np.concatenate([self.dynamics.matrix, self.outputs])
 
     @cached_property
-    def _weighed(self) -> Array:
-        """[L; quiet], (p + k, p): what is read off an innovation at once."""
-        return np.concatenate([self.correction.gain, self.correction.quiet])
-
-    @cached_property
     def _powers(self) -> list[Array]:
         """K^i for every i up to the delay: what comes i steps after a measured state."""
         matrix = self.dynamics.matrix
@@ -189,19 +184,15 @@ class KoopmanPolicy:
         # What is shown of the joints is between where they are expected and where they are.
         seen[:, :joints] = expected[:, :joints] + share * (seen - expected)[:, :joints]
         innovation = self.dynamics.lifting.lift(seen) - predicted
-        weighed = innovation @ self._weighed.T
-        change, quiet = weighed[:, : predicted.shape[1]], weighed[:, predicted.shape[1] :]
         fresh = memory.age <= self.horizon  # after a longer time K may be wrong without any noise
         age = np.ones_like(memory.age)
         if gaps:
             unseen = np.asarray(missing[:, self.changing].all(axis=1))
             fresh &= ~unseen
             age += np.where(unseen, memory.age, 0)
-        level = (quiet**2).sum(axis=1) / quiet.shape[1]
+        level = self.correction.noise_level(innovation)
         noise = memory.noise + FORGETTING * fresh * (level - memory.noise)
-        noisy = noise > 1.0
-        if noisy.any():
-            change[noisy] = self.correction.of_innovation(innovation[noisy], noise[noisy])
+        change = self._change(innovation, noise)
         if strange:
             change[memory.outside] = innovation[memory.outside]
         if gaps:
@@ -209,6 +200,17 @@ class KoopmanPolicy:
         lifted = predicted + change
         lag = self.dynamics.recover(lifted)[:, :joints] - observed[:, :joints]
         return lifted, self._felt(memory, lag)._replace(noise=noise, age=age)
+
+    def _change(self, innovation: Array, noise: Array) -> Array:
+        """Return what innovations add to predictions, (episodes, p), each by its own noise."""
+        noisy = noise > 1.0
+        if not noisy.any():
+            return np.asarray(innovation @ self.correction.gain.T)
+        if noisy.all():
+            return self.correction.of_innovation(innovation, noise)
+        change = innovation @ self.correction.gain.T
+        change[noisy] = self.correction.of_innovation(innovation[noisy], noise[noisy])
+        return np.asarray(change)
 
     def _felt(self, memory: KoopmanMemory, lag: Array) -> KoopmanMemory:
         """Return the memory one step later, with the `lag` of the joints, (episodes, n_robot).
