@@ -14,7 +14,9 @@ import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-INDEX = "https://pypi.org"
+from pip._internal.models.index import PyPI
+
+INDEX = PyPI.url.rstrip("/")  # which pip asks unless it is told another one
 PINNED = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==([A-Za-z0-9][A-Za-z0-9.+!_-]*)$", re.MULTILINE)
 FIRST = 8  # pins that are asked about to see whether anybody answers
 LARGEST = 20_000_000  # bytes of an answer; a release with many files has some megabytes
@@ -46,7 +48,7 @@ def main(words=None):
     known = sum(each is not None for each in answers)
     print(f"{known} of {len(pins)} pinned versions asked, {len(found)} known weaknesses")
     if known < len(pins):
-        note = f"{len(pins) - known} pinned versions could not be asked of {given.index}"
+        note = f"{len(pins) - known} pinned versions could not be asked of the package index"
         print(f"note: {note}; make audit asks again", file=sys.stderr)
     return 1 if found else 2 if given.all and known < len(pins) else 0
 
