@@ -100,14 +100,15 @@ class KoopmanPolicyLearner:
         kept = max(SCORED, LEFT_OUT // count)
         left_out = [[_episode(lifting, each) for each in part[:kept]] for part in parts]
         operator = self._operator_ridge(fitted, ridge, left_out)
+        matrices = [operator.solve(each.equations) for each in fitted]
         unexplained = np.mean(
             [
                 innovation_covariance(
-                    operator.solve(each.equations),
+                    matrix,
                     [episode.lifted for episode in episodes[: LEFT_OUT // count]],
                     self.horizon,
                 )
-                for each, episodes in zip(fitted, left_out, strict=True)
+                for matrix, episodes in zip(matrices, left_out, strict=True)
             ],
             axis=0,
         )
@@ -131,10 +132,10 @@ class KoopmanPolicyLearner:
         folded = [
             replace(
                 policy,
-                dynamics=replace(policy.dynamics, matrix=operator.solve(each.equations)),
+                dynamics=replace(policy.dynamics, matrix=matrix),
                 outputs=ridge.solve(each.action_equations),
             )
-            for each in fitted
+            for matrix, each in zip(matrices, fitted, strict=True)
         ]
         if can_act(folded, [episodes[:TRIED] for episodes in left_out]):
             return policy
