@@ -14,6 +14,7 @@ import pytest
 
 import kodex
 from kodex.cli import GROUPS, VERBS, endings, main
+from kodex.cli.help_texts import EXAMPLES
 from kodex.demonstrations import TrajectorySet, write
 from kodex.errors import InputError, MissingFeatureError
 from kodex.koopman import KoopmanLearner, save
@@ -303,6 +304,12 @@ def test_a_policy_that_is_not_there_is_what_is_missing(verb, tmp_path, capsys):
     words = [verb, str(tmp_path / "nothing"), *(["expert"] if verb == "compare" else [])]
     assert main(words) == 2
     assert "there is no policy folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ["fit", "collect", "evaluate", "convert", "render", "reproduce"])
+def test_a_command_without_a_word_answers_with_an_example(verb, capsys):
+    assert main([verb]) == 2
+    assert f"for example: {EXAMPLES[verb][0]}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("words", [["inspect"], ["play"], ["serve"], ["export", "--to", "c"]])

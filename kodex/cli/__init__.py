@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from inspect import getdoc  # by name: kodex.cli.inspect is a command
+from inspect import Parameter, getdoc, signature  # by name: kodex.cli.inspect is a command
 
 from kodex.cli.endings import ended
 from kodex.errors import InputError, explaining
@@ -104,6 +104,11 @@ def parse(verb: str, function: Callable[..., None], options: Sequence[str]) -> N
 
     from kodex.cli.help_texts import EXAMPLES, with_placeholders
 
+    if not options and _needs_something(function):
+        raise InputError(
+            f"say what to work on, for example: {EXAMPLES[verb][0]} "
+            f"(kodex {verb} --help says the rest)"
+        )
     story = _story(function) or VERBS[verb][1]
     shown = "\n".join(f"  {each}" for each in EXAMPLES.get(verb, ()))
     tyro.cli(
@@ -112,6 +117,12 @@ def parse(verb: str, function: Callable[..., None], options: Sequence[str]) -> N
         args=options,
         description=f"{story}\n\nExamples:\n{shown}",
     )
+
+
+def _needs_something(function: Callable[..., None]) -> bool:
+    """Return whether `function` cannot be called without saying anything."""
+    parameters = signature(function).parameters.values()
+    return any(each.default is Parameter.empty for each in parameters)
 
 
 def _story(function: Callable[..., None]) -> str:
