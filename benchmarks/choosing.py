@@ -4,7 +4,8 @@
 
 Stronger gravity, weaker and stronger servos and twice the damping are none of the paper's sixteen
 variations, and neither the starts nor the draw of demonstrations are those of a published table.
-Each row changes one setting of the recipe, or is another recipe.
+Each row changes one setting of the recipe, or is another recipe; `--rows alternatives` are ideas
+that were tried and are not in it (`benchmarks/alternatives.py`).
 """
 
 import argparse
@@ -16,6 +17,7 @@ from typing import Any
 import mujoco
 
 import kodex
+from benchmarks.alternatives import BiasLearner, ChunkLearner, FamilyLearner
 from kodex.evaluation import evaluate
 from kodex.experts import spread_of
 from kodex.interfaces import Policy, PolicyLearner
@@ -74,6 +76,15 @@ ROWS: Mapping[str, PolicyLearner] = {
 }
 
 
+ALTERNATIVES: Mapping[str, PolicyLearner] = {
+    "koopman, as chosen": recipe("koopman").learner,
+    "chunks of 20 actions": ConditionedLearner(ChunkLearner()),
+    "chunks of 20 actions, averaged": ConditionedLearner(ChunkLearner(averaged=True)),
+    "a family of operators K(g)": ConditionedLearner(FamilyLearner()),
+    "a bias per joint by recursive least squares": ConditionedLearner(BiasLearner()),
+}
+
+
 def in_world(task: Task, name: str | None) -> Task:
     """Return the task in one of the worlds; None: as it is."""
     if name is None:
@@ -97,9 +108,11 @@ def main(arguments: list[str] | None = None) -> None:
     """Measure the rows and write or print them as a table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.choosing")
     parser.add_argument("--task", nargs="+", default=list(TASKS), choices=list(TASKS))
+    parser.add_argument("--rows", default="settings", choices=["settings", "alternatives"])
     parser.add_argument("--starts", type=int, default=40)
     parser.add_argument("--out", type=Path, default=None)
     given = parser.parse_args(arguments)
+    rows = ROWS if given.rows == "settings" else ALTERNATIVES
     columns = ["in", *WORLDS, "mean of the worlds", *SENSORS]
     lines = [
         "# What the recipe `koopman` was chosen by",
@@ -108,14 +121,15 @@ def main(arguments: list[str] | None = None) -> None:
         f"(draw {DRAW}); a difference of less than 15 points in one cell is chance.",
         "",
         "```sh",
-        f"python -m benchmarks.choosing --task {' '.join(given.task)} --starts {given.starts}",
+        f"python -m benchmarks.choosing --rows {given.rows} --task {' '.join(given.task)} "
+        f"--starts {given.starts}",
         "```",
     ]
     for name in given.task:
         lines += ["", f"## {TASKS[name].title}", "", f"| | {' | '.join(columns)} |"]
         lines += ["| --- |" + " ---: |" * len(columns)]
         demonstrations = kodex.collect(TASKS[name], episodes=200, seed=DRAW)
-        for title, learner in ROWS.items():
+        for title, learner in rows.items():
             rates = row_of(TASKS[name], learner.fit(demonstrations), given.starts)
             mean = sum(rates[1 : 1 + len(WORLDS)]) / len(WORLDS)
             shown = [*rates[: 1 + len(WORLDS)], mean, *rates[1 + len(WORLDS) :]]
