@@ -29,6 +29,10 @@ from kodex.tasks import TASKS, Task
 from kodex.tasks.definition import Variation
 
 DRAW, STARTS_SEED = 11, 424242
+TITLES = {
+    "settings": "# What the recipe `koopman` was chosen by",
+    "alternatives": "# What was tried in place of parts of the recipe `koopman`",
+}
 
 
 def _gravity(model: mujoco.MjModel) -> None:
@@ -108,14 +112,14 @@ def main(arguments: list[str] | None = None) -> None:
     """Measure the rows and write or print them as a table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.choosing")
     parser.add_argument("--task", nargs="+", default=list(TASKS), choices=list(TASKS))
-    parser.add_argument("--rows", default="settings", choices=["settings", "alternatives"])
+    parser.add_argument("--rows", default="settings", choices=list(TITLES))
     parser.add_argument("--starts", type=int, default=40)
     parser.add_argument("--out", type=Path, default=None)
     given = parser.parse_args(arguments)
     rows = ROWS if given.rows == "settings" else ALTERNATIVES
     columns = ["in", *WORLDS, "mean of the worlds", *SENSORS]
     lines = [
-        "# What the recipe `koopman` was chosen by",
+        TITLES[given.rows],
         "",
         f"Success in % of {given.starts} starts (seed {STARTS_SEED}) with 200 demonstrations "
         f"(draw {DRAW}); a difference of less than 15 points in one cell is chance.",

@@ -1,0 +1,100 @@
+"""Action chunks under the conditions of `kodex reproduce operator`: same draws, starts and sensors.
+
+    python -m benchmarks.chunks --out docs/results/chunks.md
+
+The policy is `default` with the next twenty actions as outputs (`benchmarks/alternatives.py`), so
+that it can act on between measurements without any model of what comes next. It is not a recipe;
+it is what a strict reader would hold against an operator that bridges rare measurements. What is
+measured is kept in OUT.json, and the same command resumes there.
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.alternatives import ChunkLearner
+from kodex.evaluation import Rate, evaluate
+from kodex.experiments.conditions import Condition
+from kodex.experiments.store import Data, Store
+from kodex.experiments.studies import STUDIES
+from kodex.experts import spread_of
+from kodex.interfaces import Policy
+from kodex.policies import ConditionedLearner
+from kodex.storage import new_file
+from kodex.tasks import TASKS, task
+
+CONDITIONS = STUDIES["operator"].conditions
+Found = dict[str, list[int]]  # "task/seed/condition" -> successes, starts
+
+
+def success(name: str, policy: Policy, condition: Condition, seed: int) -> Rate:
+    """Return how often `policy` succeeds under `condition`, behind its sensors."""
+    world = task(name, condition.variation)
+    spread = spread_of(task(name), policy.spec.observes)
+    sensed = condition.sensors.between(policy, spread, world.horizon)
+    return evaluate(world, sensed, condition.starts(world, seed), threads=1).score.success
+
+
+def page(found: Found, seeds: int) -> str:
+    """Return the table, a row per condition."""
+    lines = [
+        "# Action chunks, beside the operator",
+        "",
+        "`default` with the next twenty actions as outputs: between measurements it continues the",
+        f"last chunk. 200 demonstrations, {seeds} draws of them; the starts, worlds and sensors",
+        "of [operator](operator/README.md). Success in % with Wilson's 95 % interval, and starts.",
+        "",
+        "```sh",
+        f"python -m benchmarks.chunks --seeds {seeds}",
+        "```",
+        "",
+        f"| | {' | '.join(TASKS)} | mean |",
+        "| --- |" + " ---: |" * (len(TASKS) + 1),
+    ]
+    for condition in CONDITIONS:
+        rates = [_rate(found, name, condition.name) for name in TASKS]
+        shown = [str(each) for each in rates]
+        mean = 100.0 * float(np.mean([each.rate for each in rates]))
+        lines.append(f"| {condition.name} | {' | '.join(shown)} | {mean:.1f} |")
+    return "\n".join(lines) + "\n"
+
+
+def _rate(found: Found, name: str, condition: str) -> Rate:
+    counts = [
+        each
+        for key, each in found.items()
+        if key.startswith(f"{name}/") and key.endswith(f"/{condition}")
+    ]
+    return Rate(*(int(each) for each in np.sum(counts, axis=0)))
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Measure what is not known yet, and write the table."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.chunks")
+    parser.add_argument("--out", type=Path, default=Path("docs/results/chunks.md"))
+    parser.add_argument("--store", type=Path, default=Path("studies/store"))
+    parser.add_argument("--seeds", type=int, default=3)
+    given = parser.parse_args(arguments)
+    kept, data = given.out.with_suffix(".json"), Data()
+    found: Found = json.loads(kept.read_text()) if kept.exists() else {}
+    for seed in range(given.seeds):
+        for name in TASKS:
+            keys = [f"{name}/{seed}/{each.name}" for each in CONDITIONS]
+            if all(key in found for key in keys):
+                continue
+            episodes = Store(given.store.absolute()).demonstrations(TASKS[name], data, seed)
+            policy = ConditionedLearner(ChunkLearner(seed=seed)).fit(episodes[: data.training])
+            for key, condition in zip(keys, CONDITIONS, strict=True):
+                rate = success(name, policy, condition, seed)
+                found[key] = [rate.successes, rate.instances]
+            with new_file(kept, replace=True) as fresh:
+                fresh.write_text(json.dumps(found, indent=1) + "\n")
+            print(name, seed, found[keys[0]], flush=True)
+    with new_file(given.out, replace=True) as fresh:
+        fresh.write_text(page(found, given.seeds))
+
+
+if __name__ == "__main__":
+    main()
