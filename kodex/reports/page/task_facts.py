@@ -19,8 +19,8 @@ HAND = {"wrist": "rad", "index": "rad", "middle": "rad", "ring": "rad", "little"
 GYMNASIUM = "gymnasium-robotics reports success after the last action"
 DAPG = "the goal is achieved after more than {} actions, as DAPG counts (for episodes of 200 steps)"
 DAPG_DOOR = (
-    f"{DAPG.format(25)}; here an episode has 70 states, a smooth expert needs most of them, and few "
-    "doors are open for that long"
+    f"{DAPG.format(25)}; here an episode has 70 states, a smooth expert needs most of them, and "
+    "few doors are open for that long"
 )
 
 
