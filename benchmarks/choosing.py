@@ -24,7 +24,6 @@ from kodex.interfaces import Policy, PolicyLearner
 from kodex.policies import ConditionedLearner, KoopmanPolicyLearner
 from kodex.policies.recipes import recipe
 from kodex.rollout import Sensors
-from kodex.storage import new_file
 from kodex.tasks import TASKS, Task
 from kodex.tasks.definition import Variation
 
@@ -143,8 +142,7 @@ def main(arguments: list[str] | None = None) -> None:
     if given.out is None:
         print(page)
         return
-    with new_file(given.out, replace=True) as unfinished:
-        unfinished.write_text(page)
+    given.out.write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -22,7 +22,6 @@ from kodex.experiments.studies import STUDIES
 from kodex.experts import spread_of
 from kodex.interfaces import Policy
 from kodex.policies import ConditionedLearner
-from kodex.storage import new_file
 from kodex.tasks import TASKS, task
 
 CONDITIONS = STUDIES["operator"].conditions
@@ -89,11 +88,9 @@ def main(arguments: list[str] | None = None) -> None:
             for key, condition in zip(keys, CONDITIONS, strict=True):
                 rate = success(name, policy, condition, seed)
                 found[key] = [rate.successes, rate.instances]
-            with new_file(kept, replace=True) as fresh:
-                fresh.write_text(json.dumps(found, indent=1) + "\n")
+            kept.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
             print(name, seed, found[keys[0]], flush=True)
-    with new_file(given.out, replace=True) as fresh:
-        fresh.write_text(page(found, given.seeds))
+    given.out.write_text(page(found, given.seeds), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -26,7 +26,6 @@ from kodex.evaluation import PUBLISHED_SEED
 from kodex.koopman import sample_states
 from kodex.policies.context import ContextSpec
 from kodex.policies.monitor import SMOOTHING, Monitor, MonitorLearner, conformal_threshold
-from kodex.storage import new_file
 from kodex.tasks import TASKS
 from kodex.trajectory import Array, Trajectory
 
@@ -184,8 +183,7 @@ def main() -> None:
     options = parser.parse_args()
     rows = [row for name in options.task for row in measured(name, options.recipe, options.starts)]
     options.out.mkdir(parents=True, exist_ok=True)
-    with new_file(options.out / "monitor.json", replace=True) as fresh:
-        fresh.write_text(json.dumps(rows, indent=1), encoding="utf-8")
+    (options.out / "monitor.json").write_text(json.dumps(rows, indent=1), encoding="utf-8")
     print(table(rows))
 
 
