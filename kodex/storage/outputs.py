@@ -135,10 +135,16 @@ def write_into(folder: str | Path, files: Mapping[Path, bytes]) -> None:
         # A folder of before there were marks holds what its reader took for kodex's.
         if marked or not path.exists():
             check_output(path, replace=True)
-    _mark(folder, [path.relative_to(folder).as_posix() for path in files])
+    if not _is_unfinished(folder):  # all that is in one is listed when it is finished
+        _mark(folder, [path.relative_to(folder).as_posix() for path in files])
     for path, content in files.items():
         with new_file(path, replace=True) as fresh:
             fresh.write_bytes(content)
+
+
+def _is_unfinished(folder: Path) -> bool:
+    """Return whether `folder` is what `new_folder` yields, and not yet in its place."""
+    return any(STAGING.fullmatch(each.name) for each in folder.absolute().parents)
 
 
 def _mark(folder: Path, names: Iterable[str]) -> None:

@@ -2,21 +2,27 @@
 
 Python tells an audit hook of every change before it makes it, and kodex does so for its own system
 call, so "before the n-th change" is exact. The process is a fork of one that has imported
-everything, which makes hundreds of trials affordable.
+everything the command needs (`warm_up`), which makes hundreds of trials affordable.
 """
 
 import errno
+import json
+import mmap
+import multiprocessing
 import os
 import signal
 import sys
 import time
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
 PATIENCE = 30.0  # seconds that workers have to notice that their parent is no more
 CREATES = {"os.mkdir", "os.link", "os.rename"}
 CHANGES = {"os.remove", "os.rmdir", "os.truncate", *CREATES}
+NEVER = 10**9  # a change that no command comes to
+SAID, REACHED, SEEN = "said", "reached", "seen"  # notes beside the folder
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 # what happens -> the errno of a refusal, or the signal
 FAULTS = {
@@ -34,6 +40,7 @@ class Ended(NamedTuple):
     code: int  # of the exit; minus a signal
     said: str  # on stderr
     reached: bool  # whether there was an n-th change
+    changes: int  # of the disk; counted only where a fault is waited for and does not come
     orphans: tuple[int, ...] = ()  # processes that it left
 
 
@@ -42,35 +49,62 @@ def run(words, folder, fault=None, number=0, after=None):
 
     With `after`, the signal comes so many seconds after the beginning instead.
     """
-    said, reached = folder.parent / "said", folder.parent / "reached"
-    reached.unlink(missing_ok=True)
+    notes = folder.parent
+    for name in (REACHED, SEEN):
+        (notes / name).unlink(missing_ok=True)
     child = os.fork()
     if child == 0:
         os.setsid()  # a group of its own, so that its workers can be found
-        _run_in_child(words, folder, said, reached, fault if after is None else None, number)
+        _run_in_child(words, folder, fault if after is None else None, number)
     if after is not None:
         time.sleep(after)
         os.kill(child, FAULTS[fault])  # one that has ended still waits for its parent
     _, status = os.waitpid(child, 0)
     code = os.waitstatus_to_exitcode(status)
-    words_said = said.read_text(errors="replace")
-    return Ended(code, words_said, after is not None or reached.exists(), _orphans(child))
+    said = (notes / SAID).read_text(errors="replace")
+    seen = json.loads((notes / SEEN).read_text()) if (notes / SEEN).exists() else {"changes": 0}
+    reached = after is not None or (notes / REACHED).exists()
+    return Ended(code, said, reached, seen["changes"], _orphans(child))
 
 
-def _run_in_child(words, folder, said, reached, fault, number):
-    code = 99
+def done(words, folder):
+    """Run `kodex WORDS` in `folder`, without any fault; it must come through."""
+    ended = run(list(words), folder)
+    if ended.code != 0:
+        raise AssertionError(f"kodex {' '.join(words)}: {ended.said[-500:]}")
+
+
+def warm_up(words, folder):
+    """Import what `kodex WORDS` imports, so that no trial pays for it; return how it ended."""
+    ended = run(words, folder, "kill -9", NEVER)
+    if ended.code == 0:
+        for name in json.loads((folder.parent / SEEN).read_text())["modules"]:
+            with suppress(Exception):  # what only its importer can import
+                import_module(name)
+    return ended
+
+
+def _run_in_child(words, folder, fault, number):
+    code, notes = 99, folder.parent
     try:
         os.chdir(folder)
-        with said.open("w") as file:
+        with (notes / SAID).open("w") as file:
             os.dup2(file.fileno(), 1)
             os.dup2(file.fileno(), 2)
-        note = os.open(folder.parent, os.O_RDONLY)
+        changes = None
         if fault is not None:
-            sys.addaudithook(_hook(fault, number, note, reached.name))
+            changes = _Changes(fault, number, os.open(notes, os.O_RDONLY))
+            sys.addaudithook(changes)
+        forking = multiprocessing.get_context("fork")
+        multiprocessing.get_context = lambda _: forking  # so that workers have the hook
         from kodex.cli import main
 
         code = main(words)
         sys.stdout.flush()
+        if changes is not None and changes.seen <= number:
+            counted = {"changes": changes.seen, "modules": list(sys.modules)}
+            changes.number = NEVER  # this note is not the command's
+            (notes / SEEN).write_text(json.dumps(counted))
     except SystemExit as end:
         code = end.code
     except BaseException:
@@ -82,29 +116,38 @@ def _run_in_child(words, folder, said, reached, fault, number):
         os._exit(code if isinstance(code, int) else 98)
 
 
-def _hook(fault, number, note, name):
-    left = number
-    refuses = fault in ("full disk", "read-only disk")
+class _Changes:
+    """An audit hook that counts changes of the disk, and lets the fault happen before one.
 
-    def hook(event, details):
-        nonlocal left
+    Workers are forks too, and count on: their changes are the command's.
+    """
+
+    def __init__(self, fault, number, notes):
+        self.fault, self.number, self.notes = fault, number, notes
+        self.refuses = fault in ("full disk", "read-only disk")
+        self.command = os.getpid()
+        self.counted = mmap.mmap(-1, 8)  # shared with workers
+
+    @property
+    def seen(self):
+        return int.from_bytes(self.counted[:], sys.byteorder)
+
+    def __call__(self, event, details):
         opens = event == "open" and isinstance(details[2], int) and details[2] & WRITING
         if opens and str(details[0]).startswith(("/dev/", "/proc/")):
             return
-        if not (opens or event in (CREATES if refuses else CHANGES)):
+        if not (opens or event in (CREATES if self.refuses else CHANGES)):
             return
-        left -= 1
-        if left >= 0:
-            return
-        if left == -1:
-            signal.signal(signal.SIGALRM, signal.SIG_IGN)
-            _mark(note, name)
-        if refuses:  # and goes on refusing, as disks do
-            raise OSError(FAULTS[fault], os.strerror(FAULTS[fault]), str(details[0]))
-        if left == -1:
-            os.kill(os.getpid(), FAULTS[fault])
-
-    return hook
+        seen = self.seen
+        self.counted[:] = (seen + 1).to_bytes(8, sys.byteorder)
+        if seen == self.number:
+            _mark(self.notes, REACHED)
+            if self.fault == "kill -9":
+                os.killpg(self.command, signal.SIGKILL)  # workers too, at this very change
+            elif not self.refuses:
+                os.kill(self.command, FAULTS[self.fault])
+        if seen >= self.number and self.refuses:  # and goes on refusing, as disks do
+            raise OSError(FAULTS[self.fault], os.strerror(FAULTS[self.fault]), str(details[0]))
 
 
 def _mark(folder, name):

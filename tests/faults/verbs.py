@@ -14,6 +14,8 @@ from kodex.evaluation import read_results
 from kodex.formats import read_as, write_as
 from kodex.reports.run import read_run
 from tests.faults import resuming
+from tests.faults.injecting import done
+from tests.faults.resuming import DEMONSTRATOR, ENV
 from tests.formats.made_files import demonstrations as demonstrations_of_formats
 from tests.policies.toy_skill import demonstrations
 
@@ -24,7 +26,7 @@ class Verb(NamedTuple):
     words: tuple[str, ...]
     prepare: Callable[[Path], object]  # the old output, and what the command reads
     whole: Callable[[Path], str]
-    simulates: bool = False  # needs the tasks, and takes seconds
+    simulates: bool = False  # a hand, which takes seconds
     resumes: bool = False  # may leave what is unfinished; the same command finishes it
 
 
@@ -71,12 +73,8 @@ def _whole_collected(folder):
     return _whole_file(folder, 5)
 
 
-def _prepare_run(folder, seed=7):
-    from kodex.experiments.skill import SkillStudy
-    from kodex.tasks import task
-
-    study = SkillStudy(training=3, validation=1, instances=2, video=False, seed=seed)
-    study.run(task("door"), folder / "out", say=lambda line: None)
+def _prepare_run(folder):
+    done([*RUN, "--instances", "2", "--out", "out"], folder)
 
 
 def _whole_run(folder):
@@ -103,7 +101,7 @@ def _whole_report(folder):
 
 
 FIT = ("fit", "d.h5", "-o", "out", "--method", "set3", "--replace")
-RUN = ("run", "door", "--demonstrations", "3", "--validation", "1", "--instances", "3")
+RUN = ("run", *ENV, *DEMONSTRATOR, "--recipe", "set3", "--demonstrations", "3", "--validation", "1")
 VERBS = {
     "fit": Verb(FIT, _prepare_fit, _whole_policy),
     "convert to a folder": Verb(
@@ -115,21 +113,19 @@ VERBS = {
         ("convert", "d.hdf5", "-o", "out.h5", "--replace"), _prepare_import, _whole_file
     ),
     "collect": Verb(
-        ("collect", "door", "-o", "out.h5", "--episodes", "2", "--replace"),
+        ("collect", *ENV, *DEMONSTRATOR, "-o", "out.h5", "--episodes", "2", "--replace"),
         _prepare_collect,
         _whole_collected,
-        simulates=True,
     ),
     "evaluate": Verb(
-        ("evaluate", "out/policy", "--task", "door", "--instances", "3", "--no-expert", "--json",
-         "r.json", "--rollouts", "r.h5", "--replace"),
+        ("evaluate", "out/policy", *ENV, "--instances", "3", "--json", "r.json", "--rollouts",
+         "r.h5", "--replace"),
         _prepare_evaluate,
         _whole_results,
-        simulates=True,
     ),
-    "report": Verb(("report", "out", "--open", "no"), _prepare_run, _whole_report, simulates=True),
+    "report": Verb(("report", "out", "--open", "no"), _prepare_run, _whole_report),
     "run": Verb(
-        (*RUN, "--no-video", "--out", "out", "--replace"), _prepare_run, _whole_run, simulates=True
+        (*RUN, "--instances", "3", "--out", "out", "--replace"), _prepare_run, _whole_run
     ),
     "fit a baseline": Verb(
         resuming.BASELINE, resuming.prepare_baseline, resuming.whole_baseline, resumes=True

@@ -257,6 +257,23 @@ def test_files_that_are_added_later_belong_to_the_folder():
     assert texts("run") == RUN
 
 
+def write_reported_run(folder, fails=False, **options):
+    with new_folder(folder, **options) as fresh:
+        (fresh / "results.txt").write_text("new")
+        write_into(fresh, {fresh / "report.html": b"page"})
+        if fails:
+            raise InputError("nothing comes of it")
+
+
+def test_files_that_are_added_before_a_folder_is_finished_do_not_disown_the_others(either_system):
+    write_reported_run("run")
+    write_reported_run("run", replace=True)
+    assert texts("run") == {"results.txt": "new", "report.html": "page"}
+    with pytest.raises(InputError, match="nothing comes of it"):
+        write_reported_run("run", fails=True, replace=True)
+    assert names() == ["run"]
+
+
 def test_what_somebody_put_beside_is_not_overwritten_by_a_later_file():
     write_run("run", "old")
     Path("run/table.md").write_text("precious")
