@@ -42,7 +42,7 @@ def page(found: Found, seeds: int) -> str:
         "# Action chunks, beside the operator",
         "",
         "`default` with the next twenty actions as outputs: between measurements it continues the",
-        f"last chunk. 200 demonstrations, {seeds} draws of them; the starts, worlds and sensors",
+        f"last chunk. 200 demonstrations, draws of them: {seeds}; the starts, worlds and sensors",
         "of [operator](operator/README.md). Success in % with Wilson's 95 % interval, and starts.",
         "",
         "```sh",
@@ -54,10 +54,15 @@ def page(found: Found, seeds: int) -> str:
     ]
     for condition in CONDITIONS:
         rates = [_rate(found, name, condition.name) for name in TASKS]
-        shown = [str(each) for each in rates]
+        shown = [_percent(each) for each in rates]
         mean = 100.0 * float(np.mean([each.rate for each in rates]))
         lines.append(f"| {condition.name} | {' | '.join(shown)} | {mean:.1f} |")
     return "\n".join(lines) + "\n"
+
+
+def _percent(rate: Rate) -> str:
+    low, high = 100.0 * rate.low, 100.0 * rate.high
+    return f"{100.0 * rate.rate:.1f} [{low:.1f}, {high:.1f}] of {rate.instances}"
 
 
 def _rate(found: Found, name: str, condition: str) -> Rate:
