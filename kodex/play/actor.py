@@ -14,6 +14,7 @@ from kodex.interfaces import Policy
 from kodex.play.episode import PERFECT, Episode, observed_spread
 from kodex.play.exchanged import SECONDS, USUAL, Begin, Frames, Live, Settings
 from kodex.play.mujoco_studio import messages, plugin, sim
+from kodex.play.push import Push
 from kodex.tasks import Task
 from kodex.tasks import task as task_named
 from kodex.trajectory import Array, Start
@@ -83,6 +84,12 @@ class Actor(plugin.SimPlugin):  # type: ignore[misc]
         self.settings = settings
         if others and self.episode is not None:
             self._begin()  # whatever was measured before was measured by others
+
+    @messages.handler  # type: ignore[untyped-decorator]
+    def on_push(self, push: Push) -> None:
+        """Push a body in the steps that come next."""
+        if self.episode is not None:
+            self.episode.push(self.episode.model.body(push.body).id, push.newtons, push.steps)
 
     @messages.handler  # type: ignore[untyped-decorator]
     def on_frames(self, frames: Frames) -> None:
@@ -161,5 +168,6 @@ class Actor(plugin.SimPlugin):  # type: ignore[misc]
                 successes=self.successes,
                 speed=self.settings.speed,
                 paused=self.settings.paused,
+                pushed=episode.pushed,
             )
         )

@@ -60,6 +60,8 @@ class Episode:
         self.microseconds = 0.0
         self.novelty: float | None = None  # by a monitor; above 1: not as demonstrated
         self.failure: str | None = None
+        self.pushed = 0  # control steps in which a force acted that is not the policy's
+        self._pushes: list[tuple[int, Array, int]] = []  # body, force, steps left
         self._note()
         context = self.policy.spec.context
         given = np.array([[self.start.values[name] for name in context]]) if context else None
@@ -80,9 +82,18 @@ class Episode:
         until = np.array(self.progress[: self.task.horizon])
         return self.failure is None and bool(self.task.succeeded(until))
 
+    def push(self, body: int, newtons: Array | tuple[float, float, float], steps: int) -> None:
+        """Let a force (x, y, z) act on the centre of `body` in the next control steps."""
+        self._pushes.append((body, np.array(newtons, dtype=float), steps))
+
     def step(self) -> None:
         """Measure, act, and simulate one control step."""
         times = self.policy.spec.substeps
+        held = self.data.xfrc_applied.copy()  # by the mouse
+        for body, force, _ in self._pushes:
+            self.data.xfrc_applied[body, :3] += force
+        self._pushes = [(body, force, left - 1) for body, force, left in self._pushes if left > 1]
+        self.pushed += bool(self.data.xfrc_applied.any())
         for _ in range(times):
             action = self._act()
             if not np.isfinite(action).all():
@@ -90,6 +101,7 @@ class Episode:
                 return
             self.data.ctrl[:] = self._middle + np.clip(action, -1.0, 1.0) * self._half
             mujoco.mj_step(self.model, self.data, nstep=self.task.substeps // times)
+        self.data.xfrc_applied[:] = held
         if not np.isfinite(self.data.qpos).all():
             self.failure = "the simulation diverged"
             return

@@ -62,3 +62,4 @@ class Live(messages.Snapshot):  # type: ignore[misc]
     successes: int
     speed: float
     paused: bool
+    pushed: int  # control steps of this episode in which somebody pushed

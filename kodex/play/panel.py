@@ -10,10 +10,12 @@ from kodex.interfaces import Policy
 from kodex.play.actor import SPEEDS
 from kodex.play.exchanged import SECONDS, USUAL, Begin, Frames, Live, Settings
 from kodex.play.mujoco_studio import imgui, implot, messages, plugin
+from kodex.play.push import DIRECTIONS, Push, mouse_takes, objects, take_hold
 from kodex.rollout.sensors import Sensors
 from kodex.tasks import Task
 
 MOST_EVERY, MOST_DELAY, MOST_NOISE = 20, 10, 0.5
+MOST_NEWTONS, MOST_STEPS = 100.0, 50
 PROGRESS = "progress"
 GREEN, RED, GREY = (
     imgui.Vec4(*colour) for colour in ((0.4, 0.85, 0.5, 1), (1, 0.4, 0.35, 1), (0.7, 0.7, 0.7, 1))
@@ -30,6 +32,8 @@ class Panel(plugin.ViewerPlugin):  # type: ignore[misc]
         self.frames = 0
         self.typed: list[float] = []
         self.plotted = 1 + len(task.layout.robot)  # the object's first component
+        self.body = self.direction = 0  # of what is pushed, and where to
+        self.newtons, self.steps = 20.0, 10
         self.places: dict[str, tuple[float, float]] = {}  # of buttons, for who clicks by program
 
     @messages.handler  # type: ignore[untyped-decorator]
@@ -47,6 +51,16 @@ class Panel(plugin.ViewerPlugin):  # type: ignore[misc]
         self.live = live
 
     @messages.handler  # type: ignore[untyped-decorator]
+    def on_update(self, event: messages.UpdateEvent) -> None:
+        """Take hold of what the mouse is on, before Studio looks what is dragged."""
+        viewer, place = self.viewer, mouse_takes()
+        if place is None or viewer.model is None:
+            return
+        size = imgui.GetIO().DisplaySize
+        world = (viewer.model, viewer.data, viewer.camera, viewer.vis_options, viewer.perturb)
+        take_hold(*world, place, size.x / size.y)
+
+    @messages.handler  # type: ignore[untyped-decorator]
     def on_gui(self, event: messages.BuildGuiEvent) -> None:
         """Draw the panel."""
         if self.live is None:
@@ -59,6 +73,7 @@ class Panel(plugin.ViewerPlugin):  # type: ignore[misc]
             self._numbers(self.live)
             self._start(self.live)
             self._time()
+            self._push(self.live)
             self._sensors()
             self._plot(self.live)
         imgui.End()
@@ -108,8 +123,22 @@ class Panel(plugin.ViewerPlugin):  # type: ignore[misc]
         _, endless = imgui.Checkbox("act on after the end", settings.endless)
         _, speed = imgui.SliderFloat("times real time", settings.speed, *SPEEDS, "%.2f")
         self._set(paused=paused, repeat=repeat, endless=endless, speed=speed)
-        imgui.TextUnformatted("push: double-click a body, then ctrl and drag")
-        imgui.TextUnformatted("with the right button (the left one turns it)")
+
+    def _push(self, live: Live) -> None:
+        names, directions = objects(self.viewer.model), list(DIRECTIONS)
+        if not names:
+            return
+        imgui.SeparatorText("push")
+        _, self.body = imgui.Combo("body", min(self.body, len(names) - 1), names)
+        _, self.direction = imgui.Combo("direction", self.direction, directions)
+        _, self.newtons = imgui.SliderFloat("newtons", self.newtons, 0.0, MOST_NEWTONS, "%.0f")
+        _, self.steps = imgui.SliderInt("steps", self.steps, 1, MOST_STEPS)
+        x, y, z = (self.newtons * part for part in DIRECTIONS[directions[self.direction]])
+        self._button("push", Push(names[self.body], (x, y, z), self.steps))
+        imgui.SameLine()
+        imgui.TextUnformatted(f"pushed for {live.pushed * SECONDS:.2f} s so far")
+        imgui.TextUnformatted("or hold ctrl and drag a body with the right")
+        imgui.TextUnformatted("mouse button (the left one turns it)")
 
     def _sensors(self) -> None:
         imgui.SeparatorText("sensors")
@@ -143,7 +172,7 @@ class Panel(plugin.ViewerPlugin):  # type: ignore[misc]
             lines["predicted"] = live.predicted[:, at]
         return lines | {"happened": live.states[:, at]}
 
-    def _button(self, label: str, event: Begin) -> None:
+    def _button(self, label: str, event: Begin | Push) -> None:
         if imgui.Button(label):
             self.viewer.send_to_sim(event)
         low, high = imgui.GetItemRectMin(), imgui.GetItemRectMax()
