@@ -48,13 +48,17 @@ def digest(path):
 
 def _digest_of_study(path):
     scores = {
-        each.relative_to(path).as_posix(): json.loads(each.read_text())["score"]
-        for each in sorted(path.glob("*/*/seed-*/*.json"))
-        if each.name not in ("learned.json", ".kodex.json")
+        each.relative_to(path).as_posix(): _measured(json.loads(each.read_text()))
+        for each in sorted(path.glob("*/*/seed-*/in.json"))
     }
     if not scores or not (path / "table.md").exists():
         raise AssertionError("a study without a table")
     return hashlib.sha256(json.dumps(scores, sort_keys=True).encode()).hexdigest()
+
+
+def _measured(results):
+    """Return what does not depend on how long it took."""
+    return {name: results[name] for name in ("success", "episodes", "imitation_error", "means")}
 
 
 def whole(folder, output="out"):
