@@ -84,7 +84,7 @@ wheel-test:
 # The core from its wheel on every Python that is supported, and with the oldest versions that
 # pyproject.toml allows. A Python that is not on the machine is named and left out.
 PYTHONS ?= python3.11 python3.12 python3.13
-LOWEST := numpy==2.0.0 scipy==1.13.0 h5py==3.11.0 safetensors==0.4.5 rich==13.7.0 tyro==0.9.0
+LOWEST := numpy==2.0.0 scipy==1.13.0 h5py==3.11.0 safetensors==0.4.5 rich==13.7.0 tyro==0.9.2
 matrix:  ## the wheel on Python 3.11 to 3.13, and with the lowest supported versions
 	for python in $(PYTHONS); do \
 	  if $$python -c pass 2> /dev/null; then $(MAKE) wheel-test PYTHON=$$python || exit 1; \
