@@ -26,7 +26,7 @@ from kodex.export.program import Program, Vector, in_order
 from kodex.export.samples import Precision, Samples, largest_difference
 from kodex.trajectory import Array
 
-FLAGS = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O2")
+FLAGS = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O3")
 TESTED_STATES = 3  # that the file holds with their actions
 
 
