@@ -70,8 +70,13 @@ def convert(
     say(
         f"taken: {about.episodes} episodes of {about.shortest} to {about.longest} states; "
         f"{len(about.layout.robot)} robot and {len(about.layout.object)} object components, "
-        f"{about.action_size or 'no'} of action, context: {', '.join(about.context) or 'none'}"
+        f"actions: {about.action_size or 'none'}, context: {', '.join(about.context) or 'none'}"
     )
+    if not about.action_size:
+        say(
+            "note: no column was taken as an action, and cloning needs actions: name them with "
+            f"--actions (taken as states: {', '.join(about.layout.names)})"
+        )
     said = [f"{seconds:g} s" for seconds in about.time_steps]
     say(f"time step: {' and '.join(said) or 'not recorded (--time-step)'}")
     for sentence in taken.lost:

@@ -203,9 +203,7 @@ def test_the_command_says_what_was_taken_and_what_was_lost(tmp_path, capsys):
     words = ["convert", source, "-o", output, "--context", "goal", "--action-range", "-1", "1"]
     assert main([*map(str, words), "--roles", str(roles)]) == 0
     said = capsys.readouterr().out
-    assert (
-        "taken: 2 episodes of 3 to 3 states; 1 robot and 1 object components, 1 of action" in said
-    )
+    assert "taken: 2 episodes of 3 to 3 states; 1 robot and 1 object components, actions: 1" in said
     assert "lost in reading: columns: note" in said
     found = read(output)
     assert found.layout.names == ("lift", "lid")
@@ -213,6 +211,14 @@ def test_the_command_says_what_was_taken_and_what_was_lost(tmp_path, capsys):
     np.testing.assert_array_equal(found[0].action_range, [[-1.0], [1.0]])
     assert main(["convert", str(source), "-o", str(output)]) == 2
     assert "exists already" in capsys.readouterr().err
+
+
+def test_the_command_says_how_to_name_actions_that_it_did_not_find(tmp_path, capsys):
+    source = tmp_path / "t.csv"
+    source.write_text("episode,joint,motor\n0,0.0,1.0\n0,0.1,1.0\n0,0.2,0.5\n")
+    assert main(["convert", str(source), "-o", str(tmp_path / "mine.h5")]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "name them with --actions (taken as states: joint, motor)" in said
 
 
 # What is refused
