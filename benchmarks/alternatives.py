@@ -11,7 +11,7 @@
   while the noise level is above what 95 % of the demonstrations reach.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -34,13 +34,29 @@ MEMBERS = 2
 FORGETTING = 0.98  # of the recursive least squares, per step
 
 
+@dataclass(frozen=True)
+class LearnedBy:
+    """A learner that is a function of demonstrations, and selects nothing by validation."""
+
+    function: Callable[[Sequence[Trajectory]], Any]
+
+    def fit(
+        self,
+        training: Sequence[Trajectory],
+        validation: Sequence[Trajectory] | None = None,
+        *,
+        checkpoint: str | Path | None = None,
+    ) -> Any:
+        """Return the policy that the function makes of `training`."""
+        return self.function(training)
+
+
 class ChunkMemory(NamedTuple):
     """What is planned, and what was measured last."""
 
     planned: Array  # (episodes, CHUNK, m) weighed sums of actions, from this step on
     weights: Array  # (episodes, CHUNK) what they were weighed by
     seen: Array  # (episodes, n)
-    steps: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,40 +100,26 @@ class ChunkPolicy:
         # beyond the last chunk its last action stays
         planned = np.concatenate([planned[:, 1:], planned[:, -1:]], axis=1)
         weights = np.concatenate([weights[:, 1:], weights[:, -1:]], axis=1)
-        return Step(actions, ChunkMemory(planned, weights, seen, memory.steps + 1), None)
+        return Step(actions, ChunkMemory(planned, weights, seen), None)
 
 
-@dataclass(frozen=True)
-class ChunkLearner:
-    """Features and ridge as selected for `default`, and outputs for a whole chunk."""
-
-    averaged: bool = False
-    seed: int = 0  # of the features
-
-    def fit(
-        self,
-        training: Sequence[Trajectory],
-        validation: Sequence[Trajectory] | None = None,
-        *,
-        checkpoint: str | Path | None = None,
-    ) -> Any:
-        """Return the policy learned from `training`."""
-        lifting, ridge, _ = with_seed(LiftedLearner(), self.seed).selected(training)
-        outputs = []
-        for ahead in range(CHUNK):
-            shifted = [_with_actions_ahead(each, ahead) for each in training]
-            size = shifted[0].actions.shape[1]  # type: ignore[union-attr]
-            moments = TransitionMoments.with_actions(lifting, shifted, size)
-            outputs.append(ridge.solve(moments.action_equations))
-        data = check_training(training, validation, actions=True)
-        return ChunkPolicy(lifting, np.array(outputs), self.averaged, data.task, data.control)
+def chunks(training: Sequence[Trajectory], *, averaged: bool = False, seed: int = 0) -> ChunkPolicy:
+    """Learn outputs for a whole chunk, with features and ridge as selected for `default`."""
+    data = check_training(training, None, actions=True)
+    assert data.action_size is not None
+    lifting, ridge, _ = with_seed(LiftedLearner(), seed).selected(training)
+    wide = [_with_chunks(each) for each in training]
+    moments = TransitionMoments.with_actions(lifting, wide, CHUNK * data.action_size)
+    outputs = ridge.solve(moments.action_equations).reshape(CHUNK, data.action_size, -1)
+    return ChunkPolicy(lifting, outputs, averaged, data.task, data.control)
 
 
-def _with_actions_ahead(each: Trajectory, ahead: int) -> Trajectory:
-    """Return the episode with actions of `ahead` steps later, the last of them repeated."""
+def _with_chunks(each: Trajectory) -> Trajectory:
+    """Return the episode with the next `CHUNK` actions at every step, the last one repeated."""
     assert each.actions is not None
-    rows = np.minimum(np.arange(len(each.actions)) + ahead, len(each.actions) - 1)
-    return replace(each, actions=each.actions[rows])
+    steps = len(each.actions)
+    rows = np.minimum(np.arange(steps)[:, None] + np.arange(CHUNK), steps - 1)
+    return replace(each, actions=each.actions[rows].reshape(steps, -1), action_range=None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,49 +167,38 @@ class FamilyPolicy(KoopmanPolicy):
             return Step(actions, after, reference)
 
 
-@dataclass(frozen=True)
-class FamilyLearner:
-    """Everything as for `koopman`, but the operator."""
+def family(training: Sequence[Trajectory]) -> FamilyPolicy:
+    """Learn everything as for `koopman`, but the operator."""
+    plain = KoopmanPolicyLearner().fit(training)
+    still = ~plain.changing
+    constants = np.array([each.states[0, still] for each in training])
+    mean, scale = constants.mean(axis=0), constants.std(axis=0)
+    scale[scale < 1e-9] = np.inf
+    _, sizes, rows = np.linalg.svd((constants - mean) / scale, full_matrices=False)
+    rows = rows[:MEMBERS] / scale * np.sqrt(len(training)) / sizes[:MEMBERS, None]
+    coordinates = np.column_stack([rows, -rows @ mean])
+    lifted = [plain.dynamics.lifting.lift(each.states) for each in training]
+    goals = constants @ rows.T - rows @ mean
+    folds = [(lifted[f::5], goals[f::5], [e.actions for e in training[f::5]]) for f in range(5)]
 
-    def fit(
-        self,
-        training: Sequence[Trajectory],
-        validation: Sequence[Trajectory] | None = None,
-        *,
-        checkpoint: str | Path | None = None,
-    ) -> Any:
-        """Return the policy learned from `training`."""
-        plain = KoopmanPolicyLearner().fit(training)
-        still = ~plain.changing
-        constants = np.array([each.states[0, still] for each in training])
-        mean, scale = constants.mean(axis=0), constants.std(axis=0)
-        scale[scale < 1e-9] = np.inf
-        _, sizes, rows = np.linalg.svd((constants - mean) / scale, full_matrices=False)
-        rows = rows[:MEMBERS] / scale * np.sqrt(len(training)) / sizes[:MEMBERS, None]
-        coordinates = np.column_stack([rows, -rows @ mean])
-        lifted = [plain.dynamics.lifting.lift(each.states) for each in training]
-        goals = constants @ rows.T - rows @ mean
-        folds = [(lifted[f::5], goals[f::5], [e.actions for e in training[f::5]]) for f in range(5)]
+    def error(ridge: float) -> float:
+        missed = []
+        for fold, (shown, given, actions) in enumerate(folds):
+            others = [each for number, each in enumerate(folds) if number != fold]
+            found = _family(
+                [z for each in others for z in each[0]],
+                np.concatenate([each[1] for each in others]),
+                ridge,
+            )
+            missed.append(_open_loop(found, plain.outputs, shown[:8], given[:8], actions[:8]))
+        return float(np.mean(missed))
 
-        def error(ridge: float) -> float:
-            missed = []
-            for fold, (shown, given, actions) in enumerate(folds):
-                others = [each for number, each in enumerate(folds) if number != fold]
-                family = _family(
-                    [z for each in others for z in each[0]],
-                    np.concatenate([each[1] for each in others]),
-                    ridge,
-                )
-                missed.append(_open_loop(family, plain.outputs, shown[:8], given[:8], actions[:8]))
-            return float(np.mean(missed))
-
-        errors = {ridge: error(ridge) for ridge in FAMILY_RIDGES}
-        print(f"    open-loop errors of the family: {errors}", flush=True)
-        ridge = min(errors, key=lambda each: errors[each])
-        family = _family(lifted, goals, ridge)
-        given = {each.name: getattr(plain, each.name) for each in fields(KoopmanPolicy)}
-        given["dynamics"] = replace(plain.dynamics, matrix=family[0])
-        return FamilyPolicy(**given, members=family[1:], coordinates=coordinates)
+    errors = {ridge: error(ridge) for ridge in FAMILY_RIDGES}
+    print(f"    open-loop errors of the family: {errors}", flush=True)
+    ridge = min(errors, key=lambda each: errors[each])
+    found = _family(lifted, goals, ridge)
+    plain = replace(plain, dynamics=replace(plain.dynamics, matrix=found[0]))
+    return FamilyPolicy(**_fields(plain), members=found[1:], coordinates=coordinates)
 
 
 def _family(lifted: Sequence[Array], goals: Array, ridge: float) -> Array:
@@ -263,24 +254,17 @@ class BiasPolicy(KoopmanPolicy):
         )
 
 
-@dataclass(frozen=True)
-class BiasLearner:
-    """Everything as for `koopman`, and the threshold that demonstrations reach."""
+def bias(training: Sequence[Trajectory]) -> BiasPolicy:
+    """Learn everything as for `koopman`, and the threshold that demonstrations reach."""
+    plain = KoopmanPolicyLearner().fit(training)
+    longest = min(len(each.states) for each in training)
+    states = np.array([each.states[:longest] for each in training[:60]])
+    memory, highest = plain.begin(states[:, 0]), np.zeros(len(states))
+    for step in range(longest - 1):
+        memory = plain.step(memory, states[:, step]).memory
+        highest = np.maximum(highest, memory.noise)
+    return BiasPolicy(**_fields(plain), threshold=float(np.quantile(highest, 0.95)))
 
-    def fit(
-        self,
-        training: Sequence[Trajectory],
-        validation: Sequence[Trajectory] | None = None,
-        *,
-        checkpoint: str | Path | None = None,
-    ) -> Any:
-        """Return the policy learned from `training`."""
-        plain = KoopmanPolicyLearner().fit(training)
-        longest = min(len(each.states) for each in training)
-        states = np.array([each.states[:longest] for each in training[:60]])
-        memory, highest = plain.begin(states[:, 0]), np.zeros(len(states))
-        for step in range(longest - 1):
-            memory = plain.step(memory, states[:, step]).memory
-            highest = np.maximum(highest, memory.noise)
-        given = {each.name: getattr(plain, each.name) for each in fields(KoopmanPolicy)}
-        return BiasPolicy(**given, threshold=float(np.quantile(highest, 0.95)))
+
+def _fields(policy: KoopmanPolicy) -> dict[str, Any]:
+    return {each.name: getattr(policy, each.name) for each in fields(KoopmanPolicy)}

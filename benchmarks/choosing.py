@@ -11,13 +11,14 @@ that were tried and are not in it (`benchmarks/alternatives.py`).
 import argparse
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import mujoco
 
 import kodex
-from benchmarks.alternatives import BiasLearner, ChunkLearner, FamilyLearner
+from benchmarks.alternatives import LearnedBy, bias, chunks, family
 from kodex.evaluation import evaluate
 from kodex.experts import spread_of
 from kodex.interfaces import Policy, PolicyLearner
@@ -81,10 +82,10 @@ ROWS: Mapping[str, PolicyLearner] = {
 
 ALTERNATIVES: Mapping[str, PolicyLearner] = {
     "koopman, as chosen": recipe("koopman").learner,
-    "chunks of 20 actions": ConditionedLearner(ChunkLearner()),
-    "chunks of 20 actions, averaged": ConditionedLearner(ChunkLearner(averaged=True)),
-    "a family of operators K(g)": ConditionedLearner(FamilyLearner()),
-    "a bias per joint by recursive least squares": ConditionedLearner(BiasLearner()),
+    "chunks of 20 actions": ConditionedLearner(LearnedBy(chunks)),
+    "chunks of 20 actions, averaged": ConditionedLearner(LearnedBy(partial(chunks, averaged=True))),
+    "a family of operators K(g)": ConditionedLearner(LearnedBy(family)),
+    "a bias per joint by recursive least squares": ConditionedLearner(LearnedBy(bias)),
 }
 
 

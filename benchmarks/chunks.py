@@ -10,11 +10,12 @@ measured is kept in OUT.json, and the same command resumes there.
 
 import argparse
 import json
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.alternatives import ChunkLearner
+from benchmarks.alternatives import LearnedBy, chunks
 from kodex.evaluation import Rate, evaluate
 from kodex.experiments.conditions import Condition
 from kodex.experiments.store import Data, Store
@@ -89,7 +90,8 @@ def main(arguments: list[str] | None = None) -> None:
             if all(key in found for key in keys):
                 continue
             episodes = Store(given.store.absolute()).demonstrations(TASKS[name], data, seed)
-            policy = ConditionedLearner(ChunkLearner(seed=seed)).fit(episodes[: data.training])
+            learner = ConditionedLearner(LearnedBy(partial(chunks, seed=seed)))
+            policy = learner.fit(episodes[: data.training])
             for key, condition in zip(keys, CONDITIONS, strict=True):
                 rate = success(name, policy, condition, seed)
                 found[key] = [rate.successes, rate.instances]
