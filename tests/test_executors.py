@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kodex.errors import InputError
-from kodex.executors import TreeSum, finished, in_order
+from kodex.executors import TreeSum, finished, in_order, side_by_side
 from kodex.executors import tree_sum as sum_on
 from tests.made_executors import Travelling
 
@@ -121,3 +121,14 @@ def test_workers_that_died_are_one_sentence(error, sentence):
 
     with pytest.raises(InputError, match=sentence):
         list(finished(int, [("7",)], Dead()))
+
+
+def test_results_of_threads_are_in_order_and_those_of_one():
+    sizes = [300, 3, 200, 30]
+
+    def product(size):
+        numbers = np.random.default_rng(size).standard_normal((size, size))
+        return numbers @ numbers.T
+
+    for found, size in zip(side_by_side(product, sizes), sizes, strict=True):
+        np.testing.assert_array_equal(found, product(size))

@@ -33,6 +33,7 @@ QUIET = 0.1  # below this ratio of unexplained to noise, a direction shows noise
 QUIET_SHARE = 0.1  # of the directions show noise in any case: those of the least ratio
 QUIET_KEPT = 64  # directions are enough to measure one variance
 FLOOR = 1e-4  # of the mean variance: no observable is measured better than that
+ROWS = 500  # of states that are lifted at a time, and stay in a cache
 NOISE_SAMPLES = 6000  # states that noise is put on; several times the observables
 
 
@@ -130,5 +131,9 @@ def noise_covariance(lifting: Lifting, states: Array, noise: Array, seed: int = 
     """
     random = generator(seed, "koopman", "noise")
     clean = states[random.integers(0, len(states), NOISE_SAMPLES)]
-    moved = lifting.lift(clean + noise * random.standard_normal(clean.shape)) - lifting.lift(clean)
+    noisy = clean + noise * random.standard_normal(clean.shape)
+    moved = np.empty((len(clean), lifting.recovery.shape[1]))
+    for first in range(0, len(clean), ROWS):
+        some = slice(first, first + ROWS)
+        np.subtract(lifting.lift(noisy[some]), lifting.lift(clean[some]), out=moved[some])
     return np.asarray(moved.T @ moved / len(moved))

@@ -24,6 +24,7 @@ from kodex.controllers import RidgeControllerLearner
 from kodex.demonstrations import Checked, check_training
 from kodex.demonstrations.spreading import Part, gathered
 from kodex.errors import InputError
+from kodex.executors import side_by_side
 from kodex.interfaces import Controller, ControllerLearner, Lifting
 from kodex.koopman import KoopmanLearner, TransitionMoments, sample_of
 from kodex.koopman.correction import (
@@ -95,23 +96,18 @@ class KoopmanPolicyLearner:
         parts = [training[fold::count] for fold in range(count)]
         folds = [TransitionMoments.with_actions(lifting, part, data.action_size) for part in parts]
         moments = sum(folds[1:], start=folds[0])
-        fitted = [_without(moments, fold, each) for fold, each in enumerate(folds)]
+        fitted = [_without(moments, each) for each in folds]
         # However many demonstrations there are, only these are kept in memory, lifted.
         kept = max(SCORED, LEFT_OUT // count)
         left_out = [[_episode(lifting, each) for each in part[:kept]] for part in parts]
         operator = self._operator_ridge(fitted, ridge, left_out)
         matrices = [operator.solve(each.equations) for each in fitted]
-        unexplained = np.mean(
-            [
-                innovation_covariance(
-                    matrix,
-                    [episode.lifted for episode in episodes[: LEFT_OUT // count]],
-                    self.horizon,
-                )
-                for matrix, episodes in zip(matrices, left_out, strict=True)
-            ],
-            axis=0,
-        )
+
+        def unexplained_of(matrix: Array, episodes: Sequence[Episode]) -> Array:
+            lifted = [episode.lifted for episode in episodes[: LEFT_OUT // count]]
+            return innovation_covariance(matrix, lifted, self.horizon)
+
+        unexplained = np.mean(side_by_side(unexplained_of, matrices, left_out), axis=0)
         states = sample_of(training, data.episodes)
         changing = np.max(gathered(_longest_ways, training), axis=0) > 0.0
         noise = self.noise * np.std(states, axis=0) * changing
@@ -153,23 +149,17 @@ class KoopmanPolicyLearner:
         left_out: Sequence[Sequence[Episode]],
     ) -> Ridge:
         """Return the ridge whose K predicts the actions of whole episodes best, open loop."""
-
-        def error(candidate: Ridge) -> float:
-            return float(
-                np.mean(
-                    [
-                        _open_loop_error(
-                            candidate.solve(each.equations),
-                            ridge.solve(each.action_equations),
-                            episodes[:SCORED],
-                        )
-                        for each, episodes in zip(fitted, left_out, strict=True)
-                    ]
-                )
-            )
-
         candidates = [Ridge(strength, toward="identity") for strength in self.operator_ridges]
-        return min(candidates, key=error)
+
+        def errors(others: TransitionMoments, episodes: Sequence[Episode]) -> list[float]:
+            outputs = ridge.solve(others.action_equations)
+            return [
+                _open_loop_error(each.solve(others.equations), outputs, episodes[:SCORED])
+                for each in candidates
+            ]
+
+        means = np.mean(side_by_side(errors, fitted, left_out), axis=0)
+        return candidates[int(np.argmin(means))]
 
 
 def can_act(policies: Sequence[KoopmanPolicy], left_out: Sequence[Sequence[Episode]]) -> bool:
@@ -177,8 +167,8 @@ def can_act(policies: Sequence[KoopmanPolicy], left_out: Sequence[Sequence[Episo
 
     States are shown as they were demonstrated, and actions compared with what was done in them.
     """
-    missed: list[Array] = []
-    for policy, episodes in zip(policies, left_out, strict=True):
+
+    def missed(policy: KoopmanPolicy, episodes: Sequence[Episode]) -> Array:
         # Where an episode began is no reason to doubt the operator here.
         tried = replace(policy, begins=-NOWHERE * np.ones_like(policy.begins))
         longest = max(len(each.actions) for each in episodes)
@@ -189,12 +179,14 @@ def can_act(policies: Sequence[KoopmanPolicy], left_out: Sequence[Sequence[Episo
             memory = found.memory
             acted.append(found.actions)
         mine = np.stack(acted, axis=1)
-        missed += [
-            a[: len(each.actions)] - each.actions for a, each in zip(mine, episodes, strict=True)
-        ]
+        return np.concatenate(
+            [a[: len(each.actions)] - each.actions for a, each in zip(mine, episodes, strict=True)]
+        )
+
+    errors = np.concatenate(side_by_side(missed, policies, left_out))
     done = np.concatenate([each.actions for episodes in left_out for each in episodes])
     with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.mean(np.concatenate(missed) ** 2) <= done.var(axis=0).mean())  # NaN is not
+        return bool(np.mean(errors**2) <= done.var(axis=0).mean())  # NaN is not
 
 
 def _held(states: Array, count: int) -> Array:
@@ -237,7 +229,7 @@ def _longest_ways(part: Part) -> Array:
     return np.asarray(np.max([np.ptp(each.states, axis=0) for each in part.demonstrations], axis=0))
 
 
-def _without(total: TransitionMoments, fold: int, part: TransitionMoments) -> TransitionMoments:
+def _without(total: TransitionMoments, part: TransitionMoments) -> TransitionMoments:
     """Return the moments of the other folds; of a single one, the moments that there are."""
     if part.demonstrations == total.demonstrations:
         return total
