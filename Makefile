@@ -95,10 +95,10 @@ matrix:  ## the wheel on Python 3.11 to 3.13, and with the lowest supported vers
 	.venv-lowest/bin/pip install --quiet $(LOWEST) dist-wheel/*.whl
 	cd dist-wheel && ../.venv-lowest/bin/python ../tests/wheel/fit_and_act.py
 
+# Tracing makes the tests about three times as long.
 coverage: .venv/dev.stamp  ## which lines no test runs
-	$(BIN)/pip install --quiet --constraint constraints.txt coverage
-	$(BIN)/coverage run --source kodex -m pytest
-	$(BIN)/coverage report --skip-covered --show-missing
+	$(BIN)/pip install --quiet --constraint constraints.txt pytest-cov
+	$(BIN)/python -m pytest -n 2 --cov kodex --cov-report term-missing:skip-covered
 
 release:  ## wheel and sdist in dist/, and the wheel tested in an empty environment
 	rm -rf build dist .venv-build .venv-release

@@ -20,6 +20,7 @@ from kodex.errors import EXTRAS, InputError, explaining
 from kodex.executors import TreeSum, as_here
 
 SECONDS = 10.0  # to wait for a scheduler
+NO_ADDRESS = "a scheduler has an address such as tcp://10.0.0.1:8786"
 
 Result = TypeVar("Result")
 
@@ -98,10 +99,13 @@ def executor_at(address: str | None, *, needs: Sequence[str] = ()) -> Iterator[E
     if address is None:
         yield None
         return
+    in_file = Path(address).is_file()
+    if not in_file and ":" not in address:
+        raise InputError(f"{NO_ADDRESS}; found {address!r}, which is not a file either")
     with explaining("--scheduler"):
         dask: Any = import_module("distributed")  # it has no types
     try:
-        place = {"scheduler_file": address} if Path(address).is_file() else {"address": address}
+        place = {"scheduler_file" if in_file else "address": address}
         client = dask.Client(**place, timeout=SECONDS, set_as_default=False)
     except (OSError, TimeoutError):
         raise InputError(
@@ -109,9 +113,7 @@ def executor_at(address: str | None, *, needs: Sequence[str] = ()) -> Iterator[E
             "prints, such as tcp://10.0.0.1:8786"
         ) from None
     except (ValueError, TypeError) as error:
-        raise InputError(
-            f"a scheduler has an address such as tcp://10.0.0.1:8786; found {address!r} ({error})"
-        ) from None
+        raise InputError(f"{NO_ADDRESS}; found {address!r} ({error})") from None
     with client:
         check_workers(client.run(_worker_report(needs)), address)
         yield ClusterExecutor(client)

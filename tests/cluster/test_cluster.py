@@ -78,7 +78,7 @@ def test_an_address_that_nobody_listens_at_is_one_sentence(monkeypatch):
         pass
 
 
-@pytest.mark.parametrize("address", ["nonsense://x", "tcp://no-port", ""])
+@pytest.mark.parametrize("address", ["nonsense://x", "tcp://no-port", "", "nowhere"])
 def test_what_is_no_address_is_one_sentence(address, monkeypatch):
     monkeypatch.setattr("kodex.cluster.SECONDS", 0.5)
     with (
