@@ -5,6 +5,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+from threadpoolctl import threadpool_limits
+
+from kodex.evaluation import read_results
+from kodex.experiments.cells import run_cell
+from kodex.experiments.store import Data, Store
+from kodex.experiments.studies import STUDIES, Options
+
 ROOT = Path(__file__).parents[1]
 PROGRAM = """
 import hashlib
@@ -48,3 +55,16 @@ def words(environment, folder):
 
 def test_threads_hash_seeds_locales_and_folders_change_no_bit(tmp_path):
     assert words(QUIET, tmp_path / "here") == words(LOUD, tmp_path / "an other φ folder")
+
+
+def test_a_cell_of_a_study_does_not_depend_on_how_many_threads_its_process_has(tmp_path):
+    rows = STUDIES["observables"]
+    options = Options(("door",), ("set3",), seeds=1, instances=1, data=Data(2, 1))
+    (cell,) = rows.cells(options)
+    found = []
+    for threads in (1, 2):
+        folder = tmp_path / str(threads)
+        with threadpool_limits(threads, user_api="blas"):
+            run_cell(cell, folder, Store(folder / "store"))
+        found.append(read_results(folder / cell.path / "in.json").score)
+    assert found[0].means == found[1].means

@@ -18,6 +18,7 @@ from typing import Literal
 from kodex.errors import InputError
 from kodex.evaluation import Results, Score, evaluate, score, write_results
 from kodex.evaluation.analysis import Analysis, write_analysis
+from kodex.executors import one_blas_thread
 from kodex.experiments.conditions import Condition
 from kodex.experiments.controllers import with_relearned_controller
 from kodex.experiments.provenance import provenance, same_settings, settings_of
@@ -79,6 +80,7 @@ class Cell:
         )
 
 
+@one_blas_thread()
 def run_cell(cell: Cell, folder: Path, store: Store) -> None:
     """Learn and evaluate what is still open of `cell`, in the study's `folder`."""
     left = cell.open_in(folder)

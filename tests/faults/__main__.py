@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-import kodex.reports.page.section
 from kodex.reports.figures.style import png
 from tests.faults.injecting import FAULTS, leftovers, run, warm_up
 from tests.faults.verbs import VERBS
@@ -34,7 +33,7 @@ def main():
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--moments", type=int, default=10, help="signals at random moments")
     given = parser.parse_args()
-    kodex.reports.page.section.png = lambda figure: PIXEL  # drawing changes no disk
+    Figure.savefig = lambda figure, file, **_: file.write(PIXEL)  # drawing changes no disk
     began, bad = time.process_time(), 0
     print("| verb | fault | changes of the disk | tried | clean | worse |")
     print("| --- | --- | ---: | ---: | ---: | ---: |", flush=True)
