@@ -7,6 +7,7 @@ them.
 
 import multiprocessing
 import os
+import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
@@ -15,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from multiprocessing import connection, reduction
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from kodex.errors import InputError
@@ -100,11 +102,11 @@ def _worked_off(
         ProcessPoolExecutor(
             workers,
             mp_context=multiprocessing.get_context("spawn"),
-            initializer=end_with_parent,
+            initializer=begin_worker,
             initargs=(lock,),
         ) as pool,
     ):
-        running = {pool.submit(run_cell, cell, folder, store): cell for cell in todo}
+        running = {pool.submit(_run_cell, cell, folder, store): cell for cell in todo}
         try:
             for done in as_completed(running):
                 done.result()
@@ -113,7 +115,7 @@ def _worked_off(
         except BaseException as error:
             pool.shutdown(wait=False, cancel_futures=True)
             for worker in multiprocessing.active_children():
-                worker.terminate()  # what it wrote is whole, and the rest is done again
+                worker.terminate()  # what it has written is whole, and the rest is done again
             if isinstance(error, BrokenProcessPool):
                 raise InputError(
                     "a worker was killed, perhaps for lack of memory; what was done is kept: "
@@ -169,11 +171,27 @@ def _plain(plan: StudyPlan) -> dict[str, dict[str, object]]:
     return {name: dict(condition) for name, condition in plan.conditions.items()}
 
 
-def end_with_parent(lock: Lock) -> None:
-    """Let this worker end when its parent does; `lock` is held until then."""
+def begin_worker(lock: Lock) -> None:
+    """Let this worker end when its parent does, or asks it to; `lock` is held until then.
+
+    Ctrl-C reaches every process of a terminal; it is the parent's, who then asks.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _leave)
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_watch, args=(parent.sentinel, lock), daemon=True).start()
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    raise SystemExit(1)  # on the way out, what is half-written is removed
+
+
+def _run_cell(cell: Cell, folder: Path, store: Store) -> None:
+    try:
+        run_cell(cell, folder, store)
+    except SystemExit:
+        os._exit(1)  # a pool would take it for a result, and give this worker the next cell
 
 
 def _watch(sentinel: int, lock: Lock) -> None:

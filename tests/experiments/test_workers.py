@@ -17,7 +17,7 @@ import multiprocessing, os, sys, time
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from kodex.experiments.runner import _alone_in
-from kodex.experiments.runner import end_with_parent
+from kodex.experiments.runner import begin_worker
 
 def work(_):
     print(os.getpid(), flush=True)
@@ -25,7 +25,7 @@ def work(_):
 
 if __name__ == "__main__":
     with _alone_in(Path("study")) as lock, ProcessPoolExecutor(
-        2, multiprocessing.get_context("spawn"), end_with_parent, (lock,)
+        2, multiprocessing.get_context("spawn"), begin_worker, (lock,)
     ) as pool:
         list(pool.map(work, range(2)))
 """
