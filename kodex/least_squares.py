@@ -190,6 +190,25 @@ class Ridge:
         return self.strength * float(np.maximum(equations.spectrum.values, 0.0).mean())
 
 
+@dataclass(frozen=True, eq=False)
+class NoisyRidge:
+    """A ridge for regressors that will be measured with noise: least squares plus tr(W R Wᵀ).
+
+    R is the second moment of what noise adds to a regressor, so this is the mean of the solutions'
+    equations over infinitely many noisy copies of the samples, without making one. `Ridge` is the
+    case of noise that is the same in every direction.
+    """
+
+    strength: float  # of the ridge that stands beside the noise
+    noise: Array  # R, (p, p)
+
+    def solve(self, equations: NormalEquations) -> Array:
+        """Return A (G + R + λ I)⁻¹, (q, p)."""
+        damping = Ridge(self.strength).damping(equations)
+        gram = equations.gram + self.noise + damping * np.eye(len(self.noise))
+        return np.asarray(linalg.solve(gram, equations.cross.T, assume_a="pos").T)
+
+
 @dataclass(frozen=True)
 class Rank:
     """W = A Gᵣ⁺ with only the r largest eigenvalues of G: the r best supported directions."""

@@ -6,7 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kodex.errors import InputError
-from kodex.least_squares import Moments, NormalEquations, Pinv, Ridge, one_blas_thread
+from kodex.least_squares import (
+    Moments,
+    NoisyRidge,
+    NormalEquations,
+    Pinv,
+    Ridge,
+    one_blas_thread,
+)
 
 
 def samples(seed, count=60, regressors=5, targets=3):
@@ -94,3 +101,18 @@ def test_blas_has_one_thread_inside_and_what_it_had_outside():
     with one_blas_thread():
         assert threads() == {1}
     assert threads() == before
+
+
+@given(seed=st.integers(0, 100), size=st.floats(0.01, 10.0))
+def test_a_ridge_for_noise_is_least_squares_over_noisy_copies(seed, size):
+    random = np.random.default_rng(seed)
+    z, y = random.standard_normal((40, 5)), random.standard_normal((40, 2))
+    # Displaced by ±d along each axis, the copies have the noise covariance diag(d²) / 5.
+    distances = size * random.uniform(0.5, 1.5, 5)
+    moves = np.concatenate([np.diag(distances), -np.diag(distances)])
+    copies = (z[:, None] + moves).reshape(-1, 5)
+    expected = np.linalg.lstsq(copies, np.repeat(y, len(moves), axis=0), rcond=None)[0].T
+    noise = np.diag(distances**2) / 5
+    equations = NormalEquations(z.T @ z / 40, y.T @ z / 40)
+    found = NoisyRidge(1e-14, noise).solve(equations)
+    np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-10)

@@ -124,13 +124,15 @@ def innovation_covariance(matrix: Array, lifted: Sequence[Array], steps: int) ->
     return total / max(1, count)
 
 
-def noise_covariance(lifting: Lifting, states: Array, noise: Array, seed: int = 0) -> Array:
+def noise_covariance(
+    lifting: Lifting, states: Array, noise: Array, *, samples: int = NOISE_SAMPLES
+) -> Array:
     """Return the covariance of φ(x + δ) - φ(x), (p, p), for normal δ with the std `noise`.
 
-    `states`, (samples, n), are where the lifting is used; `noise`, (n,), is 0 for what is known.
+    `states`, (..., n), are where the lifting is used; `noise`, (n,), is 0 for what is known.
     """
-    random = generator(seed, "koopman", "noise")
-    clean = states[random.integers(0, len(states), NOISE_SAMPLES)]
+    random = generator(0, "koopman", "noise")
+    clean = states[random.integers(0, len(states), samples)]
     noisy = clean + noise * random.standard_normal(clean.shape)
     moved = np.empty((len(clean), lifting.recovery.shape[1]))
     for first in range(0, len(clean), ROWS):

@@ -32,7 +32,7 @@ from kodex.koopman.correction import (
     innovation_covariance,
     noise_covariance,
 )
-from kodex.least_squares import Ridge, one_blas_thread
+from kodex.least_squares import Ridge, Solver, one_blas_thread
 from kodex.policies.koopman import KoopmanPolicy
 from kodex.policies.lifted import LiftedLearner
 from kodex.trajectory import Array, Trajectory
@@ -145,7 +145,7 @@ class KoopmanPolicyLearner:
     def _operator_ridge(
         self,
         fitted: Sequence[TransitionMoments],
-        ridge: Ridge,
+        ridge: Solver,
         left_out: Sequence[Sequence[Episode]],
     ) -> Ridge:
         """Return the ridge whose K predicts the actions of whole episodes best, open loop."""

@@ -18,11 +18,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from kodex.demonstrations import Checked, check_demonstrations, check_training
 from kodex.errors import InputError
 from kodex.interfaces import LiftingLearner, PolicySpec, ResamplableLearner, Step
 from kodex.koopman import KoopmanDynamics, KoopmanLearner, TransitionMoments, sample_of
-from kodex.least_squares import Ridge, one_blas_thread
+from kodex.koopman.correction import noise_covariance
+from kodex.least_squares import NoisyRidge, Ridge, one_blas_thread
 from kodex.lifting import FourierLearner, StandardisedLearner
 from kodex.model_card import write_policy
 from kodex.policies.context import ContextSpec
@@ -39,6 +42,11 @@ MATTERS = 0.005  # of the actions' variance; explaining less is no reason for sh
 # gradients explain more of the actions, often by repeating the last one. If the first miss more
 # than this share of the actions' variance and the second not half as much, they are needed.
 MISSED = 0.05
+# Smooth features ring beside a switch, and a policy that is beside its demonstrations goes astray
+# there. So where experts switch, and their actions are explained well enough to spare some of it,
+# actions are learned for states that are displaced by a tenth of their spread.
+SWITCHING = 0.02  # share of the actions' variance that the largest jumps of an episode make
+DISPLACED, DISPLACEMENTS = 0.1, 2000
 SAFE_IN_SINGLE = 1e-4  # ridges from here on: docs/cluster.md has what the others lose
 FEATURES = FourierLearner(count=500, scale=0.5, spread=True)
 
@@ -202,8 +210,18 @@ class LiftedLearner:
             return next(each for each in tried if each.error <= least + MATTERS)
 
         found = smoothest(self.lifting)
+        if found.error <= MISSED:
+            return _for_displaced_states(found, sample) if shown.jumps() > SWITCHING else found
         steepest = with_part(self.lifting, "spread", False)
-        if found.error <= MISSED or steepest is None or steepest == self.lifting:
+        if steepest is None or steepest == self.lifting:
             return found
         other = smoothest(steepest)
         return other if other.error < 0.5 * found.error else found
+
+
+def _for_displaced_states(found: Selected, sample: Array) -> Selected:
+    """Return `found` with a ridge for states that are near those of the `sample`, (states, n)."""
+    assert isinstance(found.ridge, Ridge)
+    noise = DISPLACED * np.std(sample, axis=0)
+    covariance = noise_covariance(found.lifting, sample, noise, samples=DISPLACEMENTS)
+    return found._replace(ridge=NoisyRidge(found.ridge.strength, covariance))

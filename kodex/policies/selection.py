@@ -17,7 +17,13 @@ import numpy as np
 
 from kodex.demonstrations.spreading import BLOCK, Part, every, gathered, summed
 from kodex.interfaces import Lifting
-from kodex.least_squares import Moments, NormalEquations, Ridge, rotated_left_out_errors
+from kodex.least_squares import (
+    Moments,
+    NoisyRidge,
+    NormalEquations,
+    Ridge,
+    rotated_left_out_errors,
+)
 from kodex.trajectory import Array, Trajectory
 
 STEPS = 1000  # of an episode, evenly spread, are enough
@@ -29,7 +35,7 @@ class Selected(NamedTuple):
     """A lifting with the ridge that suits it."""
 
     lifting: Lifting
-    ridge: Ridge
+    ridge: Ridge | NoisyRidge
     error: float  # the least unexplained share of the actions' variance in episodes left out
 
 
@@ -71,9 +77,23 @@ class Shown(NamedTuple):
 
     def _variance(self) -> Array:
         """Return the variance of each action, (m,)."""
-        weight, mean, power = summed(_action_sums, every(*self))
+        return self._variance_and_jumps()[0]
+
+    def jumps(self) -> float:
+        """Return the share of the actions' variance that an episode's largest jumps make.
+
+        It is the mean of (a(t+1) - a(t))² / 2 over the variance, counted for the tenth of an
+        episode's steps where it is largest: what changes all the time is no jump, however coarsely
+        it is sampled.
+        """
+        variance, jumps = self._variance_and_jumps()
+        varying = variance > 0.0
+        return float(np.mean(jumps[varying] / variance[varying])) if varying.any() else 0.0
+
+    def _variance_and_jumps(self) -> tuple[Array, Array]:
+        weight, mean, power, jumps = summed(_action_sums, every(*self))
         spread = power / weight - (mean / weight) ** 2
-        return np.where(spread > 1e-12 * power / weight, spread, 0.0)
+        return np.where(spread > 1e-12 * power / weight, spread, 0.0), jumps / weight
 
 
 def _rows(each: Trajectory) -> tuple[Array, Array]:
@@ -125,10 +145,21 @@ def _moments(lifting: Lifting, part: Part) -> Moments:
 
 
 def _action_sums(part: Part) -> Array:
-    """Return Σ 1, Σ a and Σ a² over episodes of their means, (3, m)."""
-    rows = [_rows(each)[1] for each in part.demonstrations]
-    sums = [[np.ones(a.shape[1]), a.mean(axis=0), (a**2).mean(axis=0)] for a in rows]
+    """Return Σ 1, Σ a, Σ a² and Σ of `_largest_jumps` over episodes of their means, (4, m)."""
+    sums = []
+    for each in part.demonstrations:
+        assert each.actions is not None  # checked before
+        a = _rows(each)[1]
+        ones = np.ones(a.shape[1])
+        sums.append([ones, a.mean(axis=0), (a**2).mean(axis=0), _largest_jumps(each.actions)])
     return np.asarray(np.sum(sums, axis=0))
+
+
+def _largest_jumps(actions: Array) -> Array:
+    """Return the mean of (a(t+1) - a(t))² / 2, of which the largest tenth counts, (m,)."""
+    squares = 0.5 * np.sort(np.diff(actions, axis=0) ** 2, axis=0)
+    count = -(-len(squares) // 10)
+    return np.asarray(squares[len(squares) - count :].sum(axis=0) / max(1, len(squares)))
 
 
 def _errors(

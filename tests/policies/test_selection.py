@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kodex.demonstrations.spreading import BLOCK, spread
-from kodex.least_squares import Ridge, one_blas_thread
+from kodex.least_squares import NoisyRidge, Ridge, one_blas_thread
 from kodex.lifting import FourierLearner, MonomialsLearner, StandardisedLearner
 from kodex.policies import ContextSpec, LiftedLearner
 from kodex.policies.selection import STEPS, Shown
@@ -151,3 +151,49 @@ def test_components_that_never_change_within_an_episode_are_not_remembered():
         for goal in random.normal(size=4)
     ]
     assert ContextSpec.of(episodes, first_state=True, context=True).components == ("ball",)
+
+
+def drawn(*courses):
+    """Return demonstrations of these courses of one action, each (T,)."""
+    return [
+        Trajectory(LAYOUT, np.zeros((len(course) + 1, 4)), course[:, None]) for course in courses
+    ]
+
+
+def test_jumps_are_those_of_a_switch_and_not_of_coarse_sampling():
+    time = np.arange(200)
+    switching = np.where(time % 50 < 25, 1.0, -1.0)  # variance 1, seven jumps of 2²/2
+    coarse = np.sin(2.0 * np.pi * time / 16)
+    assert Shown(drawn(switching), 1).jumps() == pytest.approx(7 * 2.0 / 199)
+    assert Shown(drawn(coarse), 1).jumps() < 0.02
+    assert Shown(drawn(np.ones(30)), 1).jumps() == 0.0
+
+
+def approaching(seed, steps=60):
+    """Return a demonstration that slowly comes close, and then pulls with full force."""
+    random = np.random.default_rng(seed)
+    states, actions = [np.array([random.uniform(0.8, 1.2), *random.uniform(0.5, 1.5, 2), 0.0])], []
+    for _ in range(steps):
+        now = states[-1]
+        actions.append([-1.0 if now[0] < 0.3 else 0.1 * now[0]])
+        states.append(now * np.array([0.96, 0.98, 0.99, 1.0]))
+    return Trajectory(LAYOUT, np.array(states), np.array(actions))
+
+
+def test_where_experts_switch_actions_are_learned_for_displaced_states_as_well():
+    demonstrations = [approaching(seed) for seed in range(12)]
+    smoothly = [replace(each, actions=smooth(each.states[:-1])) for each in demonstrations]
+    assert isinstance(LEARNER.selected(smoothly).ridge, Ridge)
+    lifting, ridge, _ = LEARNER.selected(demonstrations)
+    assert isinstance(ridge, NoisyRidge)
+    moments = Shown(demonstrations, 1).moments(lifting)
+    states = np.concatenate([each.states[:-1] for each in demonstrations])
+    actions = np.concatenate([each.actions for each in demonstrations])
+    displaced = states + 0.1 * states.std(axis=0) * np.random.default_rng(0).normal(
+        size=states.shape
+    )
+    errors = [
+        np.mean((lifting.lift(displaced) @ solver.solve(moments.equations).T - actions) ** 2)
+        for solver in (ridge, Ridge(ridge.strength))
+    ]
+    assert errors[0] < 0.9 * errors[1]
