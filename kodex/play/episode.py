@@ -94,14 +94,16 @@ class Episode:
             self.data.xfrc_applied[body, :3] += force
         self._pushes = [(body, force, left - 1) for body, force, left in self._pushes if left > 1]
         self.pushed += bool(self.data.xfrc_applied.any())
-        for _ in range(times):
-            action = self._act()
-            if not np.isfinite(action).all():
-                self.failure = "the policy gave an action that is not finite"
-                return
-            self.data.ctrl[:] = self._middle + np.clip(action, -1.0, 1.0) * self._half
-            mujoco.mj_step(self.model, self.data, nstep=self.task.substeps // times)
-        self.data.xfrc_applied[:] = held
+        try:
+            for _ in range(times):
+                action = self._act()
+                if not np.isfinite(action).all():
+                    self.failure = "the policy gave an action that is not finite"
+                    return
+                self.data.ctrl[:] = self._middle + np.clip(action, -1.0, 1.0) * self._half
+                mujoco.mj_step(self.model, self.data, nstep=self.task.substeps // times)
+        finally:
+            self.data.xfrc_applied[:] = held
         if not np.isfinite(self.data.qpos).all():
             self.failure = "the simulation diverged"
             return

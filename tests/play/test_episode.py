@@ -100,7 +100,9 @@ class Sudden:
 def test_an_action_that_is_not_finite_ends_the_episode_with_a_sentence():
     world = task("door")
     episode = Episode(world, Sudden(), first_start(world)[1])
+    episode.push(1, (0.0, 1.0, 0.0), 10)
     while not episode.ended:
         episode.step()
     assert len(episode.progress) == 4 and "not finite" in episode.failure
     assert not episode.succeeded
+    assert not episode.data.xfrc_applied.any()
