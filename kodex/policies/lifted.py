@@ -43,8 +43,9 @@ MATTERS = 0.005  # of the actions' variance; explaining less is no reason for sh
 # than this share of the actions' variance and the second not half as much, they are needed.
 MISSED = 0.05
 # Smooth features ring beside a switch, and a policy that is beside its demonstrations goes astray
-# there. So where experts switch, and their actions are explained well enough to spare some of it,
-# actions are learned for states that are displaced by a tenth of their spread.
+# there. So where experts switch, which features never explain to the last half percent, and their
+# actions are explained well enough to spare some of it, actions are learned for states that are
+# displaced by a tenth of their spread.
 SWITCHING = 0.02  # share of the actions' variance that the largest jumps of an episode make
 DISPLACED, DISPLACEMENTS = 0.1, 2000
 SAFE_IN_SINGLE = 1e-4  # ridges from here on: docs/cluster.md has what the others lose
@@ -211,7 +212,8 @@ class LiftedLearner:
 
         found = smoothest(self.lifting)
         if found.error <= MISSED:
-            return _for_displaced_states(found, sample) if shown.jumps() > SWITCHING else found
+            rings = found.error > MATTERS and shown.jumps() > SWITCHING
+            return _for_displaced_states(found, sample) if rings else found
         steepest = with_part(self.lifting, "spread", False)
         if steepest is None or steepest == self.lifting:
             return found
