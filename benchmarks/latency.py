@@ -2,6 +2,7 @@
 
 import time
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,8 @@ def main() -> None:
             "the default recipe": fit(acting),
             "the operator acts": fit(acting, recipe="koopman"),
         }
+        bare = bare_products(policies["the operator acts"], demonstrations[0].states)
+        table.add_row(task, "the operator's products alone", *_row(bare))
         for name, policy in policies.items():
             table.add_row(task, name, *_row(latencies(policy, demonstrations[0].states)))
         if compiler() is not None:
@@ -64,6 +67,26 @@ def latencies(policy: Policy, states: Array) -> NDArray[np.float64]:
             begun = time.perf_counter()
             session.act(measured)
             taken.append(1e6 * (time.perf_counter() - begun))
+    return np.array(taken)
+
+
+def bare_products(policy: Any, states: Array) -> NDArray[np.float64]:
+    """Return the microseconds of the matrix products without which the operator cannot act.
+
+    They are those of lifting a state, of the noise level and the correction, and of K and D.
+    """
+    inner = getattr(policy, "inner", policy)
+    lifting, correction = inner.dynamics.lifting, inner.correction
+    width = lifting.recovery.shape[0]
+    lifted = lifting.lift(np.resize(states[0], (1, width)))
+    state, frequencies = lifted[:, :width].copy(), np.ones((lifted.shape[1] - width, width))
+    read = np.concatenate([inner.dynamics.matrix, inner.outputs])
+    taken = []
+    for _ in range(EPISODES * len(states)):
+        begun = time.perf_counter()
+        _ = state @ frequencies.T, lifted @ correction.quiet.T
+        _ = (lifted @ correction.gain.T) @ read.T
+        taken.append(1e6 * (time.perf_counter() - begun))
     return np.array(taken)
 
 

@@ -47,8 +47,8 @@ def one_blas_thread() -> Iterator[None]:
 def side_by_side(function: Callable[..., Result], *arguments: Iterable[Any]) -> list[Result]:
     """Return `function` of each of `arguments`, in order, computed by the cores of this machine.
 
-    For a few large products that need each other's memory but not each other's results: NumPy lets
-    another thread run while it multiplies. Each result is what one thread would have computed.
+    They are threads of this process, because NumPy lets another thread run while it multiplies:
+    worth it for a few large products. Each result is what one thread would have computed.
     """
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         return list(threads.map(function, *arguments))

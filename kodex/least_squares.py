@@ -194,9 +194,9 @@ class Ridge:
 class NoisyRidge:
     """A ridge for regressors that will be measured with noise: least squares plus tr(W R Wᵀ).
 
-    R is the second moment of what noise adds to a regressor, so this is the mean of the solutions'
-    equations over infinitely many noisy copies of the samples, without making one. `Ridge` is the
-    case of noise that is the same in every direction.
+    R is the second moment of what noise adds to a regressor. The solution is that of least squares
+    over infinitely many noisy copies of every sample, without making one. `Ridge` is the case of
+    noise that is the same in every direction.
     """
 
     strength: float  # of the ridge that stands beside the noise

@@ -1,6 +1,7 @@
 """What is compared: each learns from demonstrations, and acts on observations."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 from sklearn.neural_network import MLPRegressor
@@ -8,6 +9,7 @@ from sklearn.neural_network import MLPRegressor
 import kodex
 from benchmarks.metaworld.world import Act
 from kodex.demonstrations import TrajectorySet
+from kodex.interfaces import Policy
 from kodex.standardiser import Standardiser
 from kodex.trajectory import Array
 
@@ -19,22 +21,22 @@ def recipe(name: str) -> Callable[[TrajectorySet], Begin]:
     """Return how a recipe of kodex is learned."""
 
     def learn(demonstrations: TrajectorySet) -> Begin:
-        policy = kodex.fit(demonstrations, recipe=name)
-
-        def begin(first: Array) -> Act:
-            memory = policy.begin(first[None])
-
-            def act(observed: Array) -> Array:
-                nonlocal memory
-                step = policy.step(memory, observed[None])
-                memory = step.memory
-                return np.asarray(step.actions[0])
-
-            return act
-
-        return begin
+        return partial(acting, kodex.fit(demonstrations, recipe=name))
 
     return learn
+
+
+def acting(policy: Policy, first: Array) -> Act:
+    """Return who acts as `policy` does in the episode that begins with `first`."""
+    memory = policy.begin(first[None])
+
+    def act(observed: Array) -> Array:
+        nonlocal memory
+        step = policy.step(memory, observed[None])
+        memory = step.memory
+        return np.asarray(step.actions[0])
+
+    return act
 
 
 def clone(demonstrations: TrajectorySet) -> Begin:

@@ -129,7 +129,7 @@ def noise_covariance(
 ) -> Array:
     """Return the covariance of φ(x + δ) - φ(x), (p, p), for normal δ with the std `noise`.
 
-    `states`, (..., n), are where the lifting is used; `noise`, (n,), is 0 for what is known.
+    `states`, (states, n), are where the lifting is used; `noise`, (n,), is 0 for what is known.
     """
     random = generator(0, "koopman", "noise")
     clean = states[random.integers(0, len(states), samples)]

@@ -42,12 +42,12 @@ MATTERS = 0.005  # of the actions' variance; explaining less is no reason for sh
 # gradients explain more of the actions, often by repeating the last one. If the first miss more
 # than this share of the actions' variance and the second not half as much, they are needed.
 MISSED = 0.05
-# Smooth features ring beside a switch, and a policy that is beside its demonstrations goes astray
-# there. So where experts switch, which features never explain to the last half percent, and their
-# actions are explained well enough to spare some of it, actions are learned for states that are
-# displaced by a tenth of their spread.
+# Smooth features overshoot beside a switch (Gibbs), and there a policy leaves its demonstrations.
+# Therefore actions are learned for displaced states where the expert switches, if between
+# MATTERS and MISSED is unexplained: below, nothing overshoots; above, no precision is to spare.
 SWITCHING = 0.02  # share of the actions' variance that the largest jumps of an episode make
-DISPLACED, DISPLACEMENTS = 0.1, 2000
+DISPLACED = 0.1  # of the spread of a component
+DISPLACEMENTS = 2000  # samples of them, several times the features
 SAFE_IN_SINGLE = 1e-4  # ridges from here on: docs/cluster.md has what the others lose
 FEATURES = FourierLearner(count=500, scale=0.5, spread=True)
 
@@ -212,8 +212,8 @@ class LiftedLearner:
 
         found = smoothest(self.lifting)
         if found.error <= MISSED:
-            rings = found.error > MATTERS and shown.jumps() > SWITCHING
-            return _for_displaced_states(found, sample) if rings else found
+            overshoots = found.error > MATTERS and shown.jumps() > SWITCHING
+            return for_displaced_states(found, sample) if overshoots else found
         steepest = with_part(self.lifting, "spread", False)
         if steepest is None or steepest == self.lifting:
             return found
@@ -221,9 +221,8 @@ class LiftedLearner:
         return other if other.error < 0.5 * found.error else found
 
 
-def _for_displaced_states(found: Selected, sample: Array) -> Selected:
+def for_displaced_states(found: Selected, sample: Array) -> Selected:
     """Return `found` with a ridge for states that are near those of the `sample`, (states, n)."""
-    assert isinstance(found.ridge, Ridge)
     noise = DISPLACED * np.std(sample, axis=0)
     covariance = noise_covariance(found.lifting, sample, noise, samples=DISPLACEMENTS)
     return found._replace(ridge=NoisyRidge(found.ridge.strength, covariance))

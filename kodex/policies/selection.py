@@ -77,7 +77,9 @@ class Shown(NamedTuple):
 
     def _variance(self) -> Array:
         """Return the variance of each action, (m,)."""
-        return self._variance_and_jumps()[0]
+        weight, mean, power = summed(_action_sums, every(*self))
+        spread = power / weight - (mean / weight) ** 2
+        return np.where(spread > 1e-12 * power / weight, spread, 0.0)
 
     def jumps(self) -> float:
         """Return the share of the actions' variance that an episode's largest jumps make.
@@ -86,14 +88,12 @@ class Shown(NamedTuple):
         episode's steps where it is largest: what changes all the time is no jump, however coarsely
         it is sampled.
         """
-        variance, jumps = self._variance_and_jumps()
+        variance = self._variance()
         varying = variance > 0.0
-        return float(np.mean(jumps[varying] / variance[varying])) if varying.any() else 0.0
-
-    def _variance_and_jumps(self) -> tuple[Array, Array]:
-        weight, mean, power, jumps = summed(_action_sums, every(*self))
-        spread = power / weight - (mean / weight) ** 2
-        return np.where(spread > 1e-12 * power / weight, spread, 0.0), jumps / weight
+        weight, jumps = summed(_jump_sums, every(*self))
+        return (
+            float(np.mean((jumps / weight)[varying] / variance[varying])) if any(varying) else 0.0
+        )
 
 
 def _rows(each: Trajectory) -> tuple[Array, Array]:
@@ -145,14 +145,18 @@ def _moments(lifting: Lifting, part: Part) -> Moments:
 
 
 def _action_sums(part: Part) -> Array:
-    """Return Σ 1, Σ a, Σ a² and Σ of `_largest_jumps` over episodes of their means, (4, m)."""
-    sums = []
-    for each in part.demonstrations:
-        assert each.actions is not None  # checked before
-        a = _rows(each)[1]
-        ones = np.ones(a.shape[1])
-        sums.append([ones, a.mean(axis=0), (a**2).mean(axis=0), _largest_jumps(each.actions)])
+    """Return Σ 1, Σ a and Σ a² over episodes of their means, (3, m)."""
+    rows = [_rows(each)[1] for each in part.demonstrations]
+    sums = [[np.ones(a.shape[1]), a.mean(axis=0), (a**2).mean(axis=0)] for a in rows]
     return np.asarray(np.sum(sums, axis=0))
+
+
+def _jump_sums(part: Part) -> Array:
+    """Return Σ 1 and Σ of `_largest_jumps` over episodes, (2, m)."""
+    jumps = [
+        _largest_jumps(each.actions) for each in part.demonstrations if each.actions is not None
+    ]
+    return np.asarray(np.sum([[np.ones(len(each)), each] for each in jumps], axis=0))
 
 
 def _largest_jumps(actions: Array) -> Array:
