@@ -143,11 +143,10 @@ class FamilyPolicy(KoopmanPolicy):
         """Return actions for what is `observed`, as `koopman` does, with K(g) for K."""
         with np.errstate(over="ignore", invalid="ignore"):
             waiting = memory.steps < self.delay
-            lifted, after = (
-                (memory.lifted, memory._replace(steps=memory.steps + 1))
-                if waiting
-                else self._corrected(memory, observed)
-            )
+            if waiting:
+                lifted, after = memory.lifted, memory._replace(steps=memory.steps + 1)
+            else:
+                lifted, _, after = self._corrected(memory, observed)
             now = lifted
             for _ in range(memory.steps if waiting else self.delay):
                 now = self._advanced(now, memory)
@@ -239,7 +238,7 @@ class BiasPolicy(KoopmanPolicy):
 
     threshold: float = 0.0  # of the noise level, above which the bias is learned
 
-    def _felt(self, memory: KoopmanMemory, lag: Array) -> KoopmanMemory:
+    def _felt(self, memory: KoopmanMemory, lag: Array, gaps: bool) -> KoopmanMemory:
         """Return the memory one step later; `repeated` is the bias, `squared` its weight."""
         known = ~np.isnan(lag) & (memory.noise > self.threshold)[:, None]
         information = np.where(known, FORGETTING * memory.squared + 1.0, memory.squared)

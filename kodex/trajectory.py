@@ -9,6 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
@@ -39,7 +40,7 @@ class StateLayout:
         """All names in the order of the state's components."""
         return self.robot + self.object
 
-    @property
+    @cached_property
     def size(self) -> int:
         """The number of components of a state."""
         return len(self.robot) + len(self.object)

@@ -23,7 +23,8 @@ def reproduce(
 
     An hour or less: few (fewer demonstrations), ten (demonstrations in all), observables (the
     paper's four sets), ablation (our recipe without one ingredient at a time). Hours: operator (the
-    operator that acts, under physical variations and behind bad sensors), and for the baselines:
+    operator that acts, under physical variations and behind bad sensors), outside (the same without
+    sensors, with more starts of another seed), and for the baselines:
     methods (all methods of the paper beside ours), context (with and without the goal), budgets
     (success over seconds to learn), variations (of the physics), relearned (the same with a
     controller learned again), few-baselines, sizes (of the baselines' networks), paper-baselines

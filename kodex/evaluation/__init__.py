@@ -10,6 +10,7 @@ from kodex.evaluation.comparison import (
 )
 from kodex.evaluation.episodes import Episodes
 from kodex.evaluation.evaluate import (
+    CONFIRMING_SEED,
     EVERYDAY_SEED,
     PUBLISHED_SEED,
     VALIDATION_SEED,
@@ -31,6 +32,7 @@ from kodex.evaluation.scores import (
 )
 
 __all__ = [
+    "CONFIRMING_SEED",
     "EVERYDAY_SEED",
     "PUBLISHED_SEED",
     "VALIDATION_SEED",

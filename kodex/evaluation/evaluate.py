@@ -29,6 +29,7 @@ RECORDED = ("reference", "novelty")  # of policies that have them
 # The seed of a draw of starts, by what the draw is for. `kodex collect` and the training of experts
 # draw from streams that no seed here reaches.
 PUBLISHED_SEED = 20261118  # of tables to publish, and of nothing else: no choice has seen it
+CONFIRMING_SEED = 20261119  # to look once more, after a recipe was changed by what tables said
 EVERYDAY_SEED = 7  # of commands unless told otherwise; settings were looked at with it
 VALIDATION_SEED = 99991  # to choose settings by
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from kodex.baselines import BASELINES as METHODS
 from kodex.baselines import SIZES, Size
 from kodex.errors import InputError
-from kodex.evaluation import PUBLISHED_SEED, VALIDATION_SEED
+from kodex.evaluation import CONFIRMING_SEED, PUBLISHED_SEED, VALIDATION_SEED
 from kodex.experiments.cells import Cell
 from kodex.experiments.conditions import Condition
 from kodex.experiments.store import Data
@@ -222,6 +222,17 @@ STUDIES: Mapping[str, Study] = {
             "under physical variations, and behind slow, late, noisy or blind sensors",
             (EXPERT, *_rows("koopman", "default", "set3", "set3+context", "paper"), *SIMPLE),
             (IN, replace(OUT, instances=167), *WORLDS, *SENSES),
+            main="koopman",
+        ),
+        Study(
+            "outside",
+            "out of distribution and under physical variations once more, with more starts, none "
+            "of which was there when a recipe was changed",
+            (EXPERT, *_rows("koopman", "default", "set3"), *SIMPLE),
+            tuple(
+                replace(each, instances=count, seed=CONFIRMING_SEED)
+                for each, count in ((IN, 334), (OUT, 334), *((world, 167) for world in WORLDS))
+            ),
             main="koopman",
         ),
         Study(

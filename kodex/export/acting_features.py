@@ -14,6 +14,7 @@ from kodex.lifting import (
     FourierFeatures,
     Monomials,
     PaperPolynomial,
+    PrincipalFeatures,
     RadialFeatures,
     ReluFeatures,
     Standardised,
@@ -36,6 +37,10 @@ def lifted(lifting: Lifting, state: Vector) -> Vector:
             features = scaled(cosines, float(np.sqrt(2.0)))
         case ReluFeatures():
             features = elementwise("relu", affine(state, lifting.weights, lifting.biases))
+        case PrincipalFeatures():
+            first = lifting.layout.size + lifting.constant
+            every = lifted(lifting.inner, state)
+            return join(every[:first], affine(every[first:], lifting.basis.T))
         case RadialFeatures():
             features = _radial(lifting, state)
         case PaperPolynomial() | Monomials():

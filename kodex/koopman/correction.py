@@ -78,7 +78,8 @@ class Correction:
 
     def noise_level(self, innovation: Array) -> Array:
         """Return the variance in the quiet directions, (..., p) -> (...); 1 is as assumed."""
-        return np.asarray(np.mean((innovation @ self.quiet.T) ** 2, axis=-1))
+        moved = innovation @ self.quiet.T
+        return np.asarray(np.einsum("...i,...i->...", moved, moved) / len(self.quiet))
 
     def of_innovation(self, innovation: Array, noise: Array) -> Array:
         """Return what is added to a prediction, (..., p) -> (..., p), at a `noise` level, (...)."""

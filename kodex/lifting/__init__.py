@@ -5,6 +5,7 @@ from kodex.lifting.frame import windows
 from kodex.lifting.function import FunctionLearner, FunctionLifting, known_functions
 from kodex.lifting.monomials import Monomials, MonomialsLearner
 from kodex.lifting.paper import PaperPolynomial, PaperPolynomialLearner
+from kodex.lifting.principal import PrincipalFeatures, PrincipalLearner, principal, reduction
 from kodex.lifting.radial import RadialFeatures, RadialLearner
 from kodex.lifting.random_features import FourierFeatures, FourierLearner, ReluFeatures, ReluLearner
 from kodex.lifting.stacked import Stacked, StackedLearner
@@ -24,6 +25,8 @@ __all__ = [
     "MonomialsLearner",
     "PaperPolynomial",
     "PaperPolynomialLearner",
+    "PrincipalFeatures",
+    "PrincipalLearner",
     "RadialFeatures",
     "RadialLearner",
     "ReluFeatures",
@@ -34,6 +37,8 @@ __all__ = [
     "StandardisedLearner",
     "known_functions",
     "lifting_learner",
+    "principal",
+    "reduction",
     "restore_lifting",
     "windows",
 ]

@@ -135,8 +135,11 @@ class StandardisedLearner:
 
 
 def _standard(states: Array, mean: Array, scale: Array, clip: float | None) -> Array:
-    standard = (states - mean) / scale
-    return standard if clip is None else np.clip(standard, -clip, clip, out=standard)
+    standard = states - mean
+    standard /= scale
+    if clip is not None:  # np.clip takes as long as all the rest for one state
+        np.minimum(np.maximum(standard, -clip, out=standard), clip, out=standard)
+    return standard
 
 
 def standard_layout(layout: StateLayout) -> StateLayout:

@@ -6,6 +6,7 @@ from kodex.lifting.delay import DelayEmbedding, DelayLearner
 from kodex.lifting.function import FunctionLifting
 from kodex.lifting.monomials import Monomials, MonomialsLearner
 from kodex.lifting.paper import PaperPolynomial, PaperPolynomialLearner
+from kodex.lifting.principal import PrincipalFeatures, PrincipalLearner
 from kodex.lifting.radial import RadialFeatures, RadialLearner
 from kodex.lifting.random_features import FourierFeatures, FourierLearner, ReluFeatures, ReluLearner
 from kodex.lifting.stacked import Stacked
@@ -20,6 +21,7 @@ LIFTINGS: dict[str, type[Lifting]] = {
     "fourier": FourierFeatures,
     "radial": RadialFeatures,
     "relu": ReluFeatures,
+    "principal": PrincipalFeatures,
     "delay": DelayEmbedding,
     "standardised": Standardised,
     "stacked": Stacked,
@@ -37,6 +39,7 @@ LEARNERS: dict[str, LiftingLearner] = {
     "fourier": FourierLearner(),
     "radial": RadialLearner(),
     "relu": ReluLearner(),
+    "principal": PrincipalLearner(),
     "delay": DelayLearner(window=3),
     "standardised": StandardisedLearner(),
     "standardised-fourier": StandardisedLearner(FourierLearner(), clip=6.0),

@@ -46,6 +46,7 @@ class KoopmanMemory(NamedTuple):
     """The memory of episodes, as of the time that the next measurement is of."""
 
     lifted: Array  # z⁻, (episodes, p)
+    expected: Array  # the states of z⁻, (episodes, n)
     constants: Array  # (episodes, k) components that no demonstration changes
     noise: Array  # (episodes,) variance of what demonstrations do not explain, 1 as assumed
     lag: Array  # d, (episodes, n_robot), when the joints were last measured
@@ -128,8 +129,10 @@ class KoopmanPolicy:
         """Return the memory of episodes that begin in `first`, (episodes, n)."""
         self.spec.check_observed(first)
         still = np.zeros((len(first), len(self.layout.robot)))
+        lifted = self.dynamics.lifting.lift(first)
         return KoopmanMemory(
-            lifted=self.dynamics.lifting.lift(first),
+            lifted=lifted,
+            expected=self.dynamics.recover(lifted),
             constants=first[:, self._still],
             noise=np.ones(len(first)),
             lag=still,
@@ -147,43 +150,52 @@ class KoopmanPolicy:
             if memory.steps < self.delay:  # what is seen now is not later than the first state
                 later = memory.lifted @ self._powers[memory.steps].T
                 return self._acted(later, memory._replace(steps=memory.steps + 1))
-            lifted, after = self._corrected(memory, observed)
+            lifted, states, after = self._corrected(memory, observed)
             if self.delay == 0:
-                return self._acted(lifted, after)
-            after = after._replace(lifted=self.dynamics.advance(lifted))
+                return self._acted(lifted, after, states)
+            following = self.dynamics.advance(lifted)
+            expected = self.dynamics.recover(following)
+            after = after._replace(lifted=following, expected=expected)
             return self._acted(lifted @ self._powers[self.delay].T, after)
 
-    def _acted(self, lifted: Array, memory: KoopmanMemory) -> Step:
-        """Return the actions for the state z of now; `memory` is of the time of what was seen."""
+    def _acted(self, lifted: Array, memory: KoopmanMemory, states: Array | None = None) -> Step:
+        """Return the actions for the state z of now; `memory` is of the time of what was seen.
+
+        `states` are those of z, (episodes, n), if they are known already.
+        """
         read = lifted @ self._read.T
         following, actions = read[:, : lifted.shape[1]], read[:, lifted.shape[1] :]
         reference = self.dynamics.recover(following)
         if self.controller is not None and memory.feedback.any():
             joints = memory.feedback.shape[1]
-            expected = self.dynamics.recover(lifted)[:, :joints]
-            wanted = reference[:, :joints]
+            states = self.dynamics.recover(lifted) if states is None else states
+            expected, wanted = states[:, :joints], reference[:, :joints]
             both = self.controller.act(
                 np.concatenate([expected - memory.feedback, expected]),
                 np.concatenate([wanted, wanted]),
             )
             actions = actions + both[: len(actions)] - both[len(actions) :]
         if self.delay == 0:
-            memory = memory._replace(lifted=following)
+            memory = memory._replace(lifted=following, expected=reference)
         return Step(actions, memory, reference)
 
-    def _corrected(self, memory: KoopmanMemory, observed: Array) -> tuple[Array, KoopmanMemory]:
-        """Return z, and the memory with what the measurement says of noise and lag."""
+    def _corrected(
+        self, memory: KoopmanMemory, observed: Array
+    ) -> tuple[Array, Array, KoopmanMemory]:
+        """Return z, its states, and the memory with what the measurement says of noise and lag."""
         joints = memory.lag.shape[1]
         missing = np.isnan(observed)
         gaps, strange = missing.any(), memory.outside.any()
-        predicted = memory.lifted
-        expected = self.dynamics.recover(predicted)
+        predicted, expected = memory.lifted, memory.expected
         seen = np.where(missing, expected, observed) if gaps else observed.copy()
         seen[:, self._still] = memory.constants
-        share = np.where(memory.outside, 1.0, self.shown)[:, None] if strange else self.shown
         # What is shown of the joints is between where they are expected and where they are.
-        seen[:, :joints] = expected[:, :joints] + share * (seen - expected)[:, :joints]
-        innovation = self.dynamics.lifting.lift(seen) - predicted
+        shown = seen[:, :joints]
+        shown -= expected[:, :joints]
+        shown *= np.where(memory.outside, 1.0, self.shown)[:, None] if strange else self.shown
+        shown += expected[:, :joints]
+        innovation = self.dynamics.lifting.lift(seen)
+        innovation -= predicted
         fresh = memory.age <= self.horizon  # after a longer time K may be wrong without any noise
         age = np.ones_like(memory.age)
         if gaps:
@@ -197,9 +209,10 @@ class KoopmanPolicy:
             change[memory.outside] = innovation[memory.outside]
         if gaps:
             change[unseen] = 0.0
-        lifted = predicted + change
-        lag = self.dynamics.recover(lifted)[:, :joints] - observed[:, :joints]
-        return lifted, self._felt(memory, lag)._replace(noise=noise, age=age)
+        change += predicted
+        states = self.dynamics.recover(change)
+        felt = self._felt(memory, states[:, :joints] - observed[:, :joints], bool(gaps))
+        return change, states, felt._replace(noise=noise, age=age)
 
     def _change(self, innovation: Array, noise: Array) -> Array:
         """Return what innovations add to predictions, (episodes, p), each by its own noise."""
@@ -212,24 +225,27 @@ class KoopmanPolicy:
         change[noisy] = self.correction.of_innovation(innovation[noisy], noise[noisy])
         return np.asarray(change)
 
-    def _felt(self, memory: KoopmanMemory, lag: Array) -> KoopmanMemory:
+    def _felt(self, memory: KoopmanMemory, lag: Array, gaps: bool) -> KoopmanMemory:
         """Return the memory one step later, with the `lag` of the joints, (episodes, n_robot).
 
         The mean of d(t) d(t-1) is at most that of (d(t)² + d(t-1)²) / 2, and their ratio is the
-        share of the lag that persists. What comes late is fed back in as many parts.
+        share of the lag that persists. What comes late is fed back in as many parts. With `gaps`
+        a lag may be NaN, as nothing was measured.
         """
-        known = ~np.isnan(lag)
-        lag = np.where(known, lag, memory.lag)
-        rate = REMEMBERING * known
-        repeated = memory.repeated + rate * (lag * memory.lag - memory.repeated)
-        squares = 0.5 * (lag**2 + memory.lag**2)
+        known: Array | float = 1.0
+        if gaps:
+            known = 1.0 - np.isnan(lag)
+            lag = np.where(known, lag, memory.lag)
+        before, rate = memory.lag, REMEMBERING * known
+        repeated = memory.repeated + rate * (lag * before - memory.repeated)
+        squares = 0.5 * (lag * lag + before * before)
         squared = memory.squared + rate * (squares - memory.squared)
         persisting = np.maximum(repeated, 0.0) / (squared + TINY)
         return memory._replace(
             lag=lag,
             repeated=repeated,
             squared=squared,
-            feedback=known * persisting * lag / (1 + self.delay),
+            feedback=persisting * lag * (known / (1 + self.delay)),
             steps=memory.steps + 1,
         )
 

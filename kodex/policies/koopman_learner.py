@@ -32,7 +32,8 @@ from kodex.koopman.correction import (
     innovation_covariance,
     noise_covariance,
 )
-from kodex.least_squares import Ridge, Solver, one_blas_thread
+from kodex.least_squares import NoisyRidge, Ridge, Solver, one_blas_thread
+from kodex.lifting import principal, reduction
 from kodex.policies.koopman import KoopmanPolicy
 from kodex.policies.lifted import LiftedLearner
 from kodex.trajectory import Array, Trajectory
@@ -60,7 +61,8 @@ class KoopmanPolicyLearner:
     # whose lifting is taken, and the ridge of D
     features: LiftedLearner = field(default_factory=LiftedLearner)
     operator_ridges: tuple[float, ...] = (1e-6, 1e-4)  # of K, towards the identity
-    noise: float = 0.1  # of measurements that are still believed, in standard deviations
+    least: float = 3e-5  # mean square of a combination of features, in an observable's, to be kept
+    noise: float = 0.03  # of measurements that are still believed, in standard deviations
     horizon: int = 3  # steps ahead for which what K leaves unexplained is taken
     shown: float = 0.5  # share of a displacement of the joints that the observer is shown
     pace: float = 0.5  # share of a correction that is made per measurement
@@ -91,7 +93,8 @@ class KoopmanPolicyLearner:
         """Return the policy learned from `training`; nothing is selected by `validation`."""
         data = check_training(training, validation, actions=True)
         assert data.action_size is not None
-        lifting, ridge, _ = self.features.selected(training)
+        states = sample_of(training, data.episodes)
+        lifting, ridge = self._observables(training, states)
         count = min(self.folds, len(training))  # a single demonstration is its own fold
         parts = [training[fold::count] for fold in range(count)]
         folds = [TransitionMoments.with_actions(lifting, part, data.action_size) for part in parts]
@@ -108,7 +111,6 @@ class KoopmanPolicyLearner:
             return innovation_covariance(matrix, lifted, self.horizon)
 
         unexplained = np.mean(side_by_side(unexplained_of, matrices, left_out), axis=0)
-        states = sample_of(training, data.episodes)
         changing = np.max(gathered(_longest_ways, training), axis=0) > 0.0
         noise = self.noise * np.std(states, axis=0) * changing
         policy = KoopmanPolicy(
@@ -136,6 +138,21 @@ class KoopmanPolicyLearner:
         if can_act(folded, [episodes[:TRIED] for episodes in left_out]):
             return policy
         return replace(policy, begins=NOWHERE * np.ones_like(policy.begins))
+
+    def _observables(
+        self, training: Sequence[Trajectory], states: Array
+    ) -> tuple[Lifting, Ridge | NoisyRidge]:
+        """Return what of the selected features moves in `training`, and the same ridge for it."""
+        found = self.features.selected(training)
+        lifting = principal(found.lifting, states, self.least)
+        kept = reduction(lifting)
+        if kept is None:
+            return found.lifting, found.ridge
+        # A strength counts in the mean square of an observable, of which there are fewer now.
+        strength = found.ridge.strength * len(kept) / kept.shape[1]
+        if isinstance(found.ridge, NoisyRidge):
+            return lifting, NoisyRidge(strength, kept @ found.ridge.noise @ kept.T)
+        return lifting, replace(found.ridge, strength=strength)
 
     def _controller(self, training: Sequence[Trajectory], data: Checked) -> Controller | None:
         """Return what brings the joints back, if every action drives a joint."""

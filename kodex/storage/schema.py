@@ -86,6 +86,7 @@ SETTINGS: Mapping[str, tuple[Check, str]] = {
     "number": (_integer(1, 4), "an integer from 1 to 4"),
     "window": (_integer(1, 1000), "an integer from 1 to 1000"),
     "count": (_integer(0, 1000), "an integer from 0 to 1000"),
+    "kept": (COUNT, "a count"),
     "width": (POSITIVE, "a positive number"),
     "clip": (_or_none(POSITIVE), "a positive number or null"),
     "name": (_text, "a name"),

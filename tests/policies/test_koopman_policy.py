@@ -325,3 +325,18 @@ def test_an_operator_that_cannot_act_leaves_the_actions_to_measurements(monkeypa
     np.testing.assert_allclose(
         acted(policy, episode.states, context), acted(cloned, episode.states, context), atol=1e-9
     )
+
+
+def test_with_nothing_left_out_principal_features_act_as_all_features_do(monkeypatch):
+    def fitted():
+        learner = KoopmanPolicyLearner(replace(FOURIER, ridges=(1e-4,)), least=1e-300)
+        return ConditionedLearner(learner).fit(SHOWN)
+
+    turned = fitted()
+    monkeypatch.setattr(koopman_learner, "principal", lambda lifting, states, least: lifting)
+    plain = fitted()
+    episode, context = unseen()
+    assert type(plain.inner.dynamics.lifting.inner) is not type(turned.inner.dynamics.lifting.inner)
+    np.testing.assert_allclose(
+        acted(turned, episode.states, context), acted(plain, episode.states, context), atol=1e-6
+    )
