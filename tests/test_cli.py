@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import kodex
-from kodex.cli import GROUPS, VERBS, endings, main
+from kodex.cli import GROUPS, VERBS, main, terminal
 from kodex.cli.help_texts import EXAMPLES
 from kodex.demonstrations import TrajectorySet, write
 from kodex.errors import InputError, MissingFeatureError
@@ -130,7 +130,7 @@ def test_an_interruption_ends_with_1_and_without_a_traceback(capsys):
 
 def test_the_program_itself_ends_with_the_code_and_shows_no_traceback():
     answer = subprocess.run(
-        [sys.executable, "-m", "kodex.cli", "descripe"], capture_output=True, text=True
+        [sys.executable, "-m", "kodex", "descripe"], capture_output=True, text=True
     )
     assert answer.returncode == 2
     assert (
@@ -222,7 +222,7 @@ def test_a_signal_while_a_command_ends_is_no_traceback(monkeypatch, capsys):
         signal.raise_signal(signal.SIGTERM)
 
     before = signal.getsignal(signal.SIGTERM)
-    monkeypatch.setattr(endings, "_notes", late)
+    monkeypatch.setattr(terminal, "_notes", late)
     assert main(["greet", "Ada"]) == 1
     assert capsys.readouterr().err.endswith("interrupted; nothing was left half-written\n")
     assert signal.getsignal(signal.SIGTERM) == before
@@ -239,7 +239,7 @@ def test_what_a_terminal_would_obey_is_written_out(capsys):
 
 def test_a_terminal_without_the_right_characters_stops_nothing():
     answer = subprocess.run(
-        [sys.executable, "-m", "kodex.cli", "doctor"],
+        [sys.executable, "-m", "kodex", "doctor"],
         env={**os.environ, "PYTHONIOENCODING": "ascii", "HOME": "/β"},
         capture_output=True,
     )

@@ -9,7 +9,7 @@ from kodex.cli.doctor import REQUIRED, examine, installed
 
 def run_doctor(**environment):
     answer = subprocess.run(
-        [sys.executable, "-m", "kodex.cli", "doctor"],
+        [sys.executable, "-m", "kodex", "doctor"],
         env={**os.environ, "COLUMNS": "200", **environment},
         capture_output=True,
         text=True,

@@ -52,7 +52,7 @@ def test_a_task_of_ones_own_is_found_on_the_command_line(tmp_path):
     (tmp_path / "push.py").write_text((ROOT / "examples" / "05_own_task.py").read_text())
     words = ["collect", "push:TASK", "--expert", "push:expert", "--episodes", "2", "-o", "two.h5"]
     done = subprocess.run(
-        [sys.executable, "-m", "kodex.cli", *words], cwd=tmp_path, capture_output=True, text=True
+        [sys.executable, "-m", "kodex", *words], cwd=tmp_path, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
     assert "kept 2 of 2" in done.stdout

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from inspect import Parameter, getdoc, signature  # by name: kodex.cli.inspect is a command
 
-from kodex.cli.endings import ended
+from kodex.cli.terminal import ended
 from kodex.errors import InputError, explaining
 
 # heading -> verb -> (module:function, what it does)

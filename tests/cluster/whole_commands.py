@@ -23,7 +23,7 @@ SMALL = ("--instances", "10", "--demonstrations", "50", "--validation", "5")
 
 
 def kodex(*words, cwd):
-    subprocess.run([sys.executable, "-m", "kodex.cli", *map(str, words)], cwd=cwd, check=True)
+    subprocess.run([sys.executable, "-m", "kodex", *map(str, words)], cwd=cwd, check=True)
 
 
 def run_all(folder, *scheduler, while_evaluating=lambda: None):
@@ -32,7 +32,7 @@ def run_all(folder, *scheduler, while_evaluating=lambda: None):
     kodex(*COLLECT, "--output", "door.h5", *scheduler, cwd=folder)
     kodex("fit", "*.h5", "-o", "policy", *scheduler, cwd=folder)
     words = [word.format(folder=folder) for word in EVALUATE]
-    command = [sys.executable, "-m", "kodex.cli", *words, "--json", "results.json", *scheduler]
+    command = [sys.executable, "-m", "kodex", *words, "--json", "results.json", *scheduler]
     with subprocess.Popen(command, cwd=folder) as running:
         while_evaluating()
     assert running.returncode == 0

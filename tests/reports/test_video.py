@@ -174,7 +174,7 @@ def test_a_wrong_word_gets_one_sentence(tmp_path, monkeypatch, capsys, words, se
 def test_without_gl_one_sentence_names_the_packages(tmp_path):
     write(tmp_path / "rollouts.h5", TrajectorySet(episodes("door")))
     answer = subprocess.run(
-        [sys.executable, "-m", "kodex.cli", "render", "rollouts.h5", "-o", "film.gif"],
+        [sys.executable, "-m", "kodex", "render", "rollouts.h5", "-o", "film.gif"],
         cwd=tmp_path, env=WITHOUT_GL, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert answer.returncode == 2

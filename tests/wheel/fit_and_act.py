@@ -31,7 +31,7 @@ def reach(random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
 
 def kodex_says(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "kodex.cli", *words],
+        [sys.executable, "-m", "kodex", *words],
         capture_output=True,
         text=True,
         check=False,

@@ -1,5 +1,0 @@
-"""`python -m kodex.cli` is `kodex`."""
-
-from kodex.cli import main
-
-raise SystemExit(main())
