@@ -12,7 +12,7 @@ the actions themselves depend on D alone: this is behaviour cloning by random fe
 regression, with an operator beside it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +22,7 @@ import numpy as np
 
 from kodex.demonstrations import Checked, check_demonstrations, check_training
 from kodex.errors import InputError
-from kodex.interfaces import LiftingLearner, PolicySpec, ResamplableLearner, Step
+from kodex.interfaces import Lifting, LiftingLearner, PolicySpec, ResamplableLearner, Step
 from kodex.koopman import KoopmanDynamics, KoopmanLearner, TransitionMoments, sample_of
 from kodex.koopman.correction import noise_covariance
 from kodex.least_squares import NoisyRidge, Ridge, one_blas_thread
@@ -30,7 +30,8 @@ from kodex.lifting import FourierLearner, StandardisedLearner
 from kodex.model_card import write_policy
 from kodex.policies.context import ContextSpec
 from kodex.policies.parts import with_part
-from kodex.policies.selection import Selected, Shown
+from kodex.policies.selection import Selected, Shown, Tried
+from kodex.policies.steadiness import steadied
 from kodex.storage import Stored
 from kodex.trajectory import Array, Control, StateLayout, Trajectory
 
@@ -42,6 +43,11 @@ MATTERS = 0.005  # of the actions' variance; explaining less is no reason for sh
 # gradients explain more of the actions, often by repeating the last one. If the first miss more
 # than this share of the actions' variance and the second not half as much, they are needed.
 MISSED = 0.05
+# The error over sharpness falls and rises: once it has risen so far, nothing sharper is tried. And
+# of features along the steepest gradients the smoothest and the last but one are tried first:
+# if both miss more than this, no other misses half.
+RISEN = 1.25  # times the least error
+HOPELESS = 0.6  # times the error of features along which states spread
 # Smooth features overshoot beside a switch (Gibbs), and there a policy leaves its demonstrations.
 # Therefore actions are learned for displaced states where the expert switches, if between
 # MATTERS and MISSED is unexplained: below, nothing overshoots; above, no precision is to spare.
@@ -201,24 +207,42 @@ class LiftedLearner:
             return shown.selected(lifting, ridges)
         outputs = ridges[0].solve(shown.moments(lifting).equations)
 
-        def smoothest(learner: ResamplableLearner) -> Selected:
-            tried: list[Selected] = []
-            for resampled in learner.resample(lifting, outputs, sample, self.sharpness):
-                tried.append(shown.selected(resampled, ridges))
-                if tried[-1].error < MATTERS:
-                    break  # sharper features have nothing left to explain
-            least = min(each.error for each in tried)
-            return next(each for each in tried if each.error <= least + MATTERS)
+        def resampled(learner: ResamplableLearner) -> list[Lifting]:
+            return list(learner.resample(lifting, outputs, sample, self.sharpness))
 
-        found = smoothest(self.lifting)
+        tried = _tried(shown, ridges, resampled(self.lifting), {})
+        found = smoothest(tried)
         if found.error <= MISSED:
             overshoots = found.error > MATTERS and shown.jumps() > SWITCHING
             return for_displaced_states(found, sample) if overshoots else found
         steepest = with_part(self.lifting, "spread", False)
-        if steepest is None or steepest == self.lifting:
-            return found
-        other = smoothest(steepest)
-        return other if other.error < 0.5 * found.error else found
+        if steepest is not None and steepest != self.lifting:
+            others = resampled(steepest)
+            first = {n: shown.tried(others[n], ridges) for n in {0, max(0, len(others) - 2)}}
+            if min(each.error for each in first.values()) <= HOPELESS * found.error:
+                other = smoothest(_tried(shown, ridges, others, first))
+                if other.error < 0.5 * found.error:
+                    return other
+        return steadied(found, tried, ridges, sample, shown.variance())
+
+
+def _tried(
+    shown: Shown, ridges: Sequence[Ridge], features: Sequence[Lifting], known: Mapping[int, Tried]
+) -> list[Tried]:
+    """Return what is found with `features`, each sharper, as long as sharper ones can be better."""
+    tried: list[Tried] = []
+    for number, each in enumerate(features):
+        tried.append(known[number] if number in known else shown.tried(each, ridges))
+        least = min(each.error for each in tried)
+        if least < MATTERS or tried[-1].error > RISEN * least:
+            break
+    return tried
+
+
+def smoothest(tried: Sequence[Tried]) -> Selected:
+    """Return the first whose error nothing sharper makes smaller by as much as matters."""
+    least = min(each.error for each in tried)
+    return next(each.selected for each in tried if each.error <= least + MATTERS)
 
 
 def for_displaced_states(found: Selected, sample: Array) -> Selected:

@@ -39,6 +39,19 @@ class Selected(NamedTuple):
     error: float  # the least unexplained share of the actions' variance in episodes left out
 
 
+class Tried(NamedTuple):
+    """What was found of a lifting with every ridge."""
+
+    selected: Selected
+    errors: Array  # unexplained shares of the actions' variance in episodes left out, (ridges,)
+    outputs: Array  # D of all episodes, (ridges, m, p)
+
+    @property
+    def error(self) -> float:
+        """The least of the errors."""
+        return self.selected.error
+
+
 class Shown(NamedTuple):
     """Every `step`-th of some demonstrations, which can be iterated over several times."""
 
@@ -54,9 +67,14 @@ class Shown(NamedTuple):
 
         A single demonstration cannot be left out: then it is the first of `ridges`.
         """
+        return self.tried(lifting, ridges).selected
+
+    def tried(self, lifting: Lifting, ridges: Sequence[Ridge]) -> Tried:
+        """Return what `selected` does, with the errors and outputs of every ridge."""
         moments = self.moments(lifting)
+        outputs = np.array([ridge.solve(moments.equations) for ridge in ridges])
         if moments.weight < 1.5:
-            return Selected(lifting, ridges[0], 0.0)
+            return Tried(Selected(lifting, ridges[0], 0.0), np.zeros(len(ridges)), outputs)
         errors = self.errors(lifting, moments, ridges)
         usual = np.sort(errors, axis=1)[:, : errors.shape[1] - int(np.ceil(ODD * errors.shape[1]))]
         means = usual.mean(axis=1)
@@ -64,18 +82,18 @@ class Shown(NamedTuple):
         chance = usual[best].std() / np.sqrt(usual.shape[1])
         near = np.flatnonzero(means <= means[best] + chance)
         taken = max(near.tolist(), key=lambda number: ridges[number].strength)
-        return Selected(lifting, ridges[taken], float(means[best]))
+        return Tried(Selected(lifting, ridges[taken], float(means[best])), means, outputs)
 
     def errors(self, lifting: Lifting, moments: Moments, ridges: Sequence[Ridge]) -> Array:
         """Return the unexplained share of each episode when left out, (ridges, episodes)."""
         function = partial(_errors, lifting, moments.equations, tuple(ridges), moments.weight)
         squares = np.concatenate(gathered(function, every(*self)), axis=1)
-        variance = self._variance()
+        variance = self.variance()
         varying = variance > 0.0  # an action that never changes has nothing to explain
         shares = squares[..., varying] / variance[varying]
         return np.asarray(shares.sum(axis=-1) / max(1, np.count_nonzero(varying)))
 
-    def _variance(self) -> Array:
+    def variance(self) -> Array:
         """Return the variance of each action, (m,)."""
         weight, mean, power = summed(_action_sums, every(*self))
         spread = power / weight - (mean / weight) ** 2
@@ -88,7 +106,7 @@ class Shown(NamedTuple):
         episode's steps where it is largest: what changes all the time is no jump, however coarsely
         it is sampled.
         """
-        variance = self._variance()
+        variance = self.variance()
         varying = variance > 0.0
         weight, jumps = summed(_jump_sums, every(*self))
         return (
