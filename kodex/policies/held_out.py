@@ -2,7 +2,8 @@
 
 The policy is handed the recorded states, so this says what was learned and not how well it acts:
 an error of actions that were never held out, or never decided by the state, is found before any
-robot moves.
+robot moves. An observer, whose actions follow what it predicts, is made to believe what it is
+handed: how far its prediction leads it off a recording says nothing of the demonstrations.
 """
 
 from collections.abc import Sequence
@@ -10,6 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from kodex.interfaces import Policy
+from kodex.policies.koopman import NOWHERE
+from kodex.policies.parts import part_of, with_part
 from kodex.trajectory import Array, Trajectory
 
 MOST = 0.25  # of the variance of actions; demonstrations of which more stays open are too few
@@ -26,12 +29,20 @@ def unexplained(policy: Policy, demonstrations: Sequence[Trajectory]) -> float |
     if not shown or spec.observes != "state" or spec.substeps != 1:
         return None
     mean = np.concatenate([each.actions for each in shown if each.actions is not None]).mean(axis=0)
-    missed = total = 0.0
+    believing, missed, total = believing_measurements(policy), 0.0, 0.0
     for each in shown:
         assert each.actions is not None
-        missed += float(np.sum((actions_along(policy, each) - each.actions) ** 2))
+        missed += float(np.sum((actions_along(believing, each) - each.actions) ** 2))
         total += float(np.sum((each.actions - mean) ** 2))
     return missed / total if total > 0.0 else None
+
+
+def believing_measurements(policy: Policy) -> Policy:
+    """Return `policy`; an observer inside it treats every episode as one that begins outside."""
+    begins = part_of(policy, "begins")
+    if begins is None:
+        return policy
+    return with_part(policy, "begins", NOWHERE * np.ones_like(begins)) or policy
 
 
 def actions_along(policy: Policy, demonstration: Trajectory) -> Array:

@@ -39,6 +39,8 @@ from kodex.trajectory import Array, Control, StateLayout
 
 FORGETTING = 0.2  # of the noise level, per measurement
 REMEMBERING = 0.1  # rate at which the persistence of a lag is averaged, per measurement
+BOUNDLESS = 1e30
+NOWHERE = np.array([[BOUNDLESS], [-BOUNDLESS]])  # a range of first states that none is in
 TINY = 1e-18  # the square of a lag that is none
 
 

@@ -34,14 +34,12 @@ from kodex.koopman.correction import (
 )
 from kodex.least_squares import NoisyRidge, Ridge, Solver, one_blas_thread
 from kodex.lifting import principal, reduction
-from kodex.policies.koopman import KoopmanPolicy
+from kodex.policies.koopman import BOUNDLESS, NOWHERE, KoopmanPolicy
 from kodex.policies.lifted import LiftedLearner
 from kodex.trajectory import Array, Trajectory
 
 SCORED = 8  # episodes of a fold are enough to rank ridges that are a factor of 100 apart
 TRIED = 4  # episodes of a fold are enough to see whether the operator can act
-BOUNDLESS = 1e30
-NOWHERE = np.array([[BOUNDLESS], [-BOUNDLESS]])  # a range of first states that none is in
 MARGIN = 0.02  # of the range of first states, beyond which an episode begins outside of it
 LEFT_OUT = 60  # episodes are enough for a leave-one-out error, and for a covariance
 

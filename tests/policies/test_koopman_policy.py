@@ -18,6 +18,7 @@ from kodex.policies import (
     Session,
     koopman_learner,
 )
+from kodex.policies.held_out import unexplained
 from kodex.policies.koopman_learner import Episode, KoopmanPolicyLearner, can_act
 
 SHOWN = demonstrations()
@@ -340,3 +341,9 @@ def test_with_nothing_left_out_principal_features_act_as_all_features_do(monkeyp
     np.testing.assert_allclose(
         acted(turned, episode.states, context), acted(plain, episode.states, context), atol=1e-6
     )
+
+
+def test_how_much_is_learned_of_actions_is_asked_of_what_is_measured(policy):
+    """A K that forgets leads every episode astray, and is no reason to record more of them."""
+    forgetting = with_operator(policy, np.zeros_like(policy.inner.dynamics.matrix))
+    assert unexplained(forgetting, SHOWN) < 1e-6
