@@ -30,8 +30,7 @@ from kodex.lifting import FourierLearner, StandardisedLearner
 from kodex.model_card import write_policy
 from kodex.policies.context import ContextSpec
 from kodex.policies.parts import with_part
-from kodex.policies.selection import Selected, Shown, Tried
-from kodex.policies.steadiness import steadied
+from kodex.policies.selection import Selected, Shown
 from kodex.storage import Stored
 from kodex.trajectory import Array, Control, StateLayout, Trajectory
 
@@ -210,39 +209,41 @@ class LiftedLearner:
         def resampled(learner: ResamplableLearner) -> list[Lifting]:
             return list(learner.resample(lifting, outputs, sample, self.sharpness))
 
-        tried = _tried(shown, ridges, resampled(self.lifting), {})
-        found = smoothest(tried)
+        found = smoothest(_tried(shown, ridges, resampled(self.lifting), {}))
         if found.error <= MISSED:
             overshoots = found.error > MATTERS and shown.jumps() > SWITCHING
             return for_displaced_states(found, sample) if overshoots else found
         steepest = with_part(self.lifting, "spread", False)
         if steepest is not None and steepest != self.lifting:
             others = resampled(steepest)
-            first = {n: shown.tried(others[n], ridges) for n in {0, max(0, len(others) - 2)}}
+            first = {n: shown.selected(others[n], ridges) for n in {0, max(0, len(others) - 2)}}
             if min(each.error for each in first.values()) <= HOPELESS * found.error:
                 other = smoothest(_tried(shown, ridges, others, first))
                 if other.error < 0.5 * found.error:
                     return other
-        return steadied(found, tried, ridges, sample, shown.variance())
+        return found
 
 
 def _tried(
-    shown: Shown, ridges: Sequence[Ridge], features: Sequence[Lifting], known: Mapping[int, Tried]
-) -> list[Tried]:
+    shown: Shown,
+    ridges: Sequence[Ridge],
+    features: Sequence[Lifting],
+    known: Mapping[int, Selected],
+) -> list[Selected]:
     """Return what is found with `features`, each sharper, as long as sharper ones can be better."""
-    tried: list[Tried] = []
+    tried: list[Selected] = []
     for number, each in enumerate(features):
-        tried.append(known[number] if number in known else shown.tried(each, ridges))
+        tried.append(known[number] if number in known else shown.selected(each, ridges))
         least = min(each.error for each in tried)
         if least < MATTERS or tried[-1].error > RISEN * least:
             break
     return tried
 
 
-def smoothest(tried: Sequence[Tried]) -> Selected:
+def smoothest(tried: Sequence[Selected]) -> Selected:
     """Return the first whose error nothing sharper makes smaller by as much as matters."""
     least = min(each.error for each in tried)
-    return next(each.selected for each in tried if each.error <= least + MATTERS)
+    return next(each for each in tried if each.error <= least + MATTERS)
 
 
 def for_displaced_states(found: Selected, sample: Array) -> Selected:

@@ -39,19 +39,6 @@ class Selected(NamedTuple):
     error: float  # the least unexplained share of the actions' variance in episodes left out
 
 
-class Tried(NamedTuple):
-    """What was found of a lifting with every ridge."""
-
-    selected: Selected
-    errors: Array  # unexplained shares of the actions' variance in episodes left out, (ridges,)
-    outputs: Array  # D of all episodes, (ridges, m, p)
-
-    @property
-    def error(self) -> float:
-        """The least of the errors."""
-        return self.selected.error
-
-
 class Shown(NamedTuple):
     """Every `step`-th of some demonstrations, which can be iterated over several times."""
 
@@ -67,14 +54,9 @@ class Shown(NamedTuple):
 
         A single demonstration cannot be left out: then it is the first of `ridges`.
         """
-        return self.tried(lifting, ridges).selected
-
-    def tried(self, lifting: Lifting, ridges: Sequence[Ridge]) -> Tried:
-        """Return what `selected` does, with the errors and outputs of every ridge."""
         moments = self.moments(lifting)
-        outputs = np.array([ridge.solve(moments.equations) for ridge in ridges])
         if moments.weight < 1.5:
-            return Tried(Selected(lifting, ridges[0], 0.0), np.zeros(len(ridges)), outputs)
+            return Selected(lifting, ridges[0], 0.0)
         errors = self.errors(lifting, moments, ridges)
         usual = np.sort(errors, axis=1)[:, : errors.shape[1] - int(np.ceil(ODD * errors.shape[1]))]
         means = usual.mean(axis=1)
@@ -82,7 +64,7 @@ class Shown(NamedTuple):
         chance = usual[best].std() / np.sqrt(usual.shape[1])
         near = np.flatnonzero(means <= means[best] + chance)
         taken = max(near.tolist(), key=lambda number: ridges[number].strength)
-        return Tried(Selected(lifting, ridges[taken], float(means[best])), means, outputs)
+        return Selected(lifting, ridges[taken], float(means[best]))
 
     def errors(self, lifting: Lifting, moments: Moments, ridges: Sequence[Ridge]) -> Array:
         """Return the unexplained share of each episode when left out, (ridges, episodes)."""
