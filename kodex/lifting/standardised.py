@@ -75,6 +75,8 @@ class Standardised:
     def lift(self, states: Array) -> Array:
         """Return the observables, (..., window · n) -> (..., p)."""
         states = expect_states(states, self.layout, self.window)
+        if self.window == 1:
+            return self.inner.lift(_standard(states, self.mean, self.scale, self.clip))
         apart = states.reshape(*states.shape[:-1], self.window, self.layout.size)
         standard = _standard(apart, self.mean, self.scale, self.clip)
         return self.inner.lift(standard.reshape(states.shape))

@@ -112,9 +112,9 @@ class KoopmanPolicy:
         )
 
     @cached_property
-    def _still(self) -> NDArray[np.bool_]:
-        """Which components no demonstration changes, (n,)."""
-        return ~self.changing
+    def _still(self) -> NDArray[np.intp]:
+        """The numbers of the components that no demonstration changes, (k,)."""
+        return np.flatnonzero(~self.changing)
 
     @cached_property
     def _read(self) -> Array:

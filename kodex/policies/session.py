@@ -30,6 +30,7 @@ class Session:
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
+        self._limits = _ends(policy.spec)
         self._memory: Any = None
         self._last: Step | None = None
 
@@ -88,9 +89,9 @@ class Session:
         action: Array = step.actions[0]
         if not np.isfinite(action).all():
             raise InputError("the action is not finite because the reference has diverged: stop")
-        limits = self.spec.control.action_range
-        if limits is not None:  # unknown, it is not guessed: radians are not in [-1, 1]
-            action = limits.clip(action)
+        if self._limits is not None:  # unknown, it is not guessed: radians are not in [-1, 1]
+            low, high = self._limits
+            action = np.minimum(np.maximum(action, low), high)
         self._memory, self._last = step.memory, step
         return action
 
@@ -112,6 +113,12 @@ class Session:
 
     def _size(self) -> int | None:
         return None if self.spec.layout is None else self.spec.layout.size
+
+
+def _ends(spec: PolicySpec) -> tuple[Array, Array] | None:
+    """Return the lowest and the highest action, (m,), as arrays that a loop need not make."""
+    limits = spec.control.action_range
+    return None if limits is None else (np.array(limits.low), np.array(limits.high))
 
 
 def _real(values: Any, name: str) -> Array:
