@@ -42,13 +42,13 @@ RISEN = 1.25  # times the least error: once it has risen so far, nothing sharper
 # Features along which states spread look where the robot is, and features along the steepest
 # gradients explain more of the actions, often by repeating the last one. If the first miss more
 # than this share of the actions' variance, the second may be needed: of a smooth expert if they
-# miss not half as much, of one who switches if they are learned for states that are displaced a
-# little, where no last action is seen.
+# miss not half as much, of one who switches always, learned for states that are displaced a
+# little, which blurs the last action.
 MISSED = 0.05
 BESIDE = 0.02  # of the spread of a component
 # Smooth features overshoot beside a switch (Gibbs), and there a policy leaves its demonstrations.
 # Therefore actions are learned for displaced states where the expert switches, if between
-# MATTERS and MISSED is unexplained: below, nothing overshoots; above, no precision is to spare.
+# MATTERS and MISSED is unexplained: below, nothing overshoots; above, see BESIDE.
 SWITCHING = 0.02  # share of the actions' variance that the largest jumps of an episode make
 DISPLACED = 0.1  # of the spread of a component
 DISPLACEMENTS = 2000  # samples of them, several times the features
