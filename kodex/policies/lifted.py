@@ -12,9 +12,9 @@ the actions themselves depend on D alone: this is behaviour cloning by random fe
 regression, with an operator beside it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -38,18 +38,17 @@ from kodex.trajectory import Array, Control, StateLayout, Trajectory
 # many with a thousand or two: ridges that are a factor of ten apart are told apart by fewer.
 ENOUGH, THINNED, PLENTY = 60, 3, 1000
 MATTERS = 0.005  # of the actions' variance; explaining less is no reason for sharpness
+RISEN = 1.25  # times the least error: once it has risen so far, nothing sharper is tried
 # Features along which states spread look where the robot is, and features along the steepest
 # gradients explain more of the actions, often by repeating the last one. If the first miss more
-# than this share of the actions' variance and the second not half as much, they are needed.
+# than this share of the actions' variance, the second may be needed: of a smooth expert if they
+# miss not half as much, of one who switches always, learned for states that are displaced a
+# little, which blurs the last action.
 MISSED = 0.05
-# The error over sharpness falls and rises: once it has risen so far, nothing sharper is tried. And
-# of features along the steepest gradients the smoothest and the last but one are tried first:
-# if both miss more than this, no other misses half.
-RISEN = 1.25  # times the least error
-HOPELESS = 0.6  # times the error of features along which states spread
+BESIDE = 0.02  # of the spread of a component
 # Smooth features overshoot beside a switch (Gibbs), and there a policy leaves its demonstrations.
 # Therefore actions are learned for displaced states where the expert switches, if between
-# MATTERS and MISSED is unexplained: below, nothing overshoots; above, no precision is to spare.
+# MATTERS and MISSED is unexplained: below, nothing overshoots; above, see BESIDE.
 SWITCHING = 0.02  # share of the actions' variance that the largest jumps of an episode make
 DISPLACED = 0.1  # of the spread of a component
 DISPLACEMENTS = 2000  # samples of them, several times the features
@@ -206,34 +205,37 @@ class LiftedLearner:
             return shown.selected(lifting, ridges)
         outputs = ridges[0].solve(shown.moments(lifting).equations)
 
-        def resampled(learner: ResamplableLearner) -> list[Lifting]:
-            return list(learner.resample(lifting, outputs, sample, self.sharpness))
+        def resampled(learner: ResamplableLearner, sharpness: Sequence[float]) -> Iterator[Lifting]:
+            return learner.resample(lifting, outputs, sample, sharpness)
 
-        found = smoothest(_tried(shown, ridges, resampled(self.lifting), {}))
+        found = smoothest(_tried(shown, ridges, resampled(self.lifting, self.sharpness)))
         if found.error <= MISSED:
             overshoots = found.error > MATTERS and shown.jumps() > SWITCHING
             return for_displaced_states(found, sample) if overshoots else found
         steepest = with_part(self.lifting, "spread", False)
-        if steepest is not None and steepest != self.lifting:
-            others = resampled(steepest)
-            first = {n: shown.selected(others[n], ridges) for n in {0, max(0, len(others) - 2)}}
-            if min(each.error for each in first.values()) <= HOPELESS * found.error:
-                other = smoothest(_tried(shown, ridges, others, first))
-                if other.error < 0.5 * found.error:
-                    return other
-        return found
+        if steepest is None or steepest == self.lifting:
+            return found
+        if shown.jumps() > SWITCHING:
+            fewer = self.sharpness[1::2] or self.sharpness  # a factor of four apart is near enough
+            beside = partial(displacement, sample, BESIDE)
+            return smoothest(_tried(shown, ridges, resampled(steepest, fewer), beside))
+        other = smoothest(_tried(shown, ridges, resampled(steepest, self.sharpness)))
+        return other if other.error < 0.5 * found.error else found
 
 
 def _tried(
     shown: Shown,
     ridges: Sequence[Ridge],
-    features: Sequence[Lifting],
-    known: Mapping[int, Selected],
+    features: Iterable[Lifting],
+    beside: Callable[[Lifting], Array] | None = None,
 ) -> list[Selected]:
-    """Return what is found with `features`, each sharper, as long as sharper ones can be better."""
+    """Return what is found with `features`, each sharper, as long as sharper ones can be better.
+
+    With `beside`, the displacement of each, actions are learned for displaced states.
+    """
     tried: list[Selected] = []
-    for number, each in enumerate(features):
-        tried.append(known[number] if number in known else shown.selected(each, ridges))
+    for each in features:
+        tried.append(shown.selected(each, ridges, None if beside is None else beside(each)))
         least = min(each.error for each in tried)
         if least < MATTERS or tried[-1].error > RISEN * least:
             break
@@ -248,6 +250,11 @@ def smoothest(tried: Sequence[Selected]) -> Selected:
 
 def for_displaced_states(found: Selected, sample: Array) -> Selected:
     """Return `found` with a ridge for states that are near those of the `sample`, (states, n)."""
-    noise = DISPLACED * np.std(sample, axis=0)
-    covariance = noise_covariance(found.lifting, sample, noise, samples=DISPLACEMENTS)
+    covariance = displacement(sample, DISPLACED, found.lifting)
     return found._replace(ridge=NoisyRidge(found.ridge.strength, covariance))
+
+
+def displacement(sample: Array, share: float, lifting: Lifting) -> Array:
+    """Return the covariance of what a `share` of the spread of the `sample` adds, (p, p)."""
+    noise = share * np.std(sample, axis=0)
+    return noise_covariance(lifting, sample, noise, samples=DISPLACEMENTS)

@@ -10,6 +10,7 @@ the largest.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -49,14 +50,20 @@ class Shown(NamedTuple):
         """Return the moments of the actions given the observables; episodes weigh alike."""
         return summed(partial(_moments, lifting), every(*self))
 
-    def selected(self, lifting: Lifting, ridges: Sequence[Ridge]) -> Selected:
+    def selected(
+        self, lifting: Lifting, ridges: Sequence[Ridge], displacement: Array | None = None
+    ) -> Selected:
         """Return `lifting` with the largest ridge within a standard error of the best.
 
-        A single demonstration cannot be left out: then it is the first of `ridges`.
+        With a `displacement`, the covariance of what displaced states add to the observables,
+        (p, p), they are learned for displaced states, and left out as they are. A single
+        demonstration cannot be left out: then it is the first of `ridges`.
         """
         moments = self.moments(lifting)
+        if displacement is not None:
+            moments = replace(moments, gram=moments.gram + moments.weight * displacement)
         if moments.weight < 1.5:
-            return Selected(lifting, ridges[0], 0.0)
+            return Selected(lifting, _beside(ridges[0], displacement), 0.0)
         errors = self.errors(lifting, moments, ridges)
         usual = np.sort(errors, axis=1)[:, : errors.shape[1] - int(np.ceil(ODD * errors.shape[1]))]
         means = usual.mean(axis=1)
@@ -64,7 +71,7 @@ class Shown(NamedTuple):
         chance = usual[best].std() / np.sqrt(usual.shape[1])
         near = np.flatnonzero(means <= means[best] + chance)
         taken = max(near.tolist(), key=lambda number: ridges[number].strength)
-        return Selected(lifting, ridges[taken], float(means[best]))
+        return Selected(lifting, _beside(ridges[taken], displacement), float(means[best]))
 
     def errors(self, lifting: Lifting, moments: Moments, ridges: Sequence[Ridge]) -> Array:
         """Return the unexplained share of each episode when left out, (ridges, episodes)."""
@@ -94,6 +101,10 @@ class Shown(NamedTuple):
         return (
             float(np.mean((jumps / weight)[varying] / variance[varying])) if any(varying) else 0.0
         )
+
+
+def _beside(ridge: Ridge, displacement: Array | None) -> Ridge | NoisyRidge:
+    return ridge if displacement is None else NoisyRidge(ridge.strength, displacement)
 
 
 def _rows(each: Trajectory) -> tuple[Array, Array]:

@@ -235,6 +235,35 @@ def test_features_where_states_spread_give_way_if_they_miss_the_actions(monkeypa
     assert chosen < 0.4 * error()
 
 
+def hasty(seed, steps=120):
+    """Return a demonstration that goes to and fro and is shaken; it shows the step before."""
+    layout = StateLayout(robot=("now",), object=("before",))
+    random, place, force = np.random.default_rng(seed), [0.0, 0.0], 1.0
+    actions = []
+    for _ in range(steps):
+        force = -1.0 if place[-1] > 1.0 else 1.0 if place[-1] < -1.0 else force
+        actions.append([force])
+        place.append(place[-1] + 0.1 * force + 0.045 * random.normal())
+    return Trajectory(layout, np.stack([place[1:], place[:-1]], axis=1), np.array(actions))
+
+
+def test_where_actions_are_missed_they_change_less_beside_the_demonstrations(monkeypatch):
+    demonstrations = [hasty(seed) for seed in range(12)]
+    states = np.concatenate([each.states[:-1] for each in demonstrations])
+    beside = states + 0.02 * states.std(axis=0) * np.random.default_rng(0).normal(size=states.shape)
+
+    def changed():
+        learner = LiftedLearner(
+            StandardisedLearner(FourierLearner(count=150, scale=0.5, spread=True), clip=6.0)
+        )
+        policy = learner.fit(demonstrations)
+        return np.mean((policy.step(None, beside).actions - policy.step(None, states).actions) ** 2)
+
+    steady = changed()
+    monkeypatch.setattr("kodex.policies.lifted.BESIDE", 0.0)
+    assert steady < 0.9 * changed()
+
+
 class Read(Sequence):
     """Demonstrations, or some of them, that count how often each is read."""
 

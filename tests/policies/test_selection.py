@@ -197,3 +197,37 @@ def test_where_experts_switch_actions_are_learned_for_displaced_states_as_well()
         for solver in (ridge, Ridge(ridge.strength))
     ]
     assert errors[0] < 0.9 * errors[1]
+
+
+def test_left_out_errors_for_displaced_states_are_those_of_learning_again_without_an_episode():
+    demonstrations, ridge = shown(bang_bang, count=6), Ridge(1e-3)
+    lifting = LEARNER.lifting.fit(LAYOUT, np.concatenate([each.states for each in demonstrations]))
+    moments = Shown(demonstrations, 1).moments(lifting)
+    size = len(moments.gram)
+    drawn = np.random.default_rng(0).normal(size=(2 * size, size)) / 10.0
+    displacement = drawn.T @ drawn / len(drawn)
+    noisy = replace(moments, gram=moments.gram + moments.weight * displacement)
+    damping = ridge.damping(noisy.equations) * np.eye(size)
+    variance = Shown(demonstrations, 1).variance()
+    expected = []
+    for number, each in enumerate(demonstrations):
+        others = Shown(demonstrations[:number] + demonstrations[number + 1 :], 1).moments(lifting)
+        gram = others.gram / moments.weight + displacement + damping
+        solution = np.linalg.solve(gram, others.cross.T / moments.weight).T
+        missed = each.actions - lifting.lift(each.states[:-1]) @ solution.T
+        expected.append(np.mean(np.mean(missed**2, axis=0) / variance))
+    found = Shown(demonstrations, 1).errors(lifting, noisy, [ridge])
+    np.testing.assert_allclose(found[0], expected, rtol=1e-6)
+    selected = Shown(demonstrations, 1).selected(lifting, [ridge], displacement)
+    assert isinstance(selected.ridge, NoisyRidge)
+    assert selected.error == pytest.approx(np.mean(np.sort(expected)[:5]))
+
+
+def test_no_displacement_is_the_ridge_alone():
+    demonstrations, ridges = shown(bang_bang), [Ridge(1e-4), Ridge(1e-2)]
+    lifting = LEARNER.lifting.fit(LAYOUT, np.concatenate([each.states for each in demonstrations]))
+    alone = Shown(demonstrations, 1).selected(lifting, ridges)
+    still = np.zeros((lifting.recovery.shape[1],) * 2)
+    displaced = Shown(demonstrations, 1).selected(lifting, ridges, still)
+    assert displaced.error == alone.error
+    assert displaced.ridge.strength == alone.ridge.strength
