@@ -246,7 +246,8 @@ class Learner(Protocol[Model]):
     """Settings of a method; `fit` turns demonstrations into what is learned.
 
     A learner may have an attribute `requires`: the names of packages beyond the core that its
-    training imports.
+    training imports; and one `validates`: False if it selects nothing by `validation`, so that no
+    demonstration need be kept back for it.
     """
 
     def fit(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kodex.trajectory import Trajectory
 
 ENOUGH_FOR_NOTES = 1000  # demonstrations
+FEW = 50  # demonstrations, of which it is asked whether they are enough
 IN_MEMORY = 2**28  # bytes of files that are read at once
 
 
@@ -55,6 +56,7 @@ def fit(
         seeds: how many policies to learn, with the seeds --seed, --seed + 1, …
         training: how many demonstrations, the first ones, to learn from; else all the others
         validation: how many demonstrations, the last ones, are for validation; else the last fifth
+            for recipes that select by them (set3, paper, the baselines), and none for the others
         lifting: other observables than the recipe's, such as set2, fourier, radial (open loop)
         controller: another controller than the recipe's: ridge or mlp; or pd, which needs no
             actions in the demonstrations and tracks the paper's dynamics
@@ -88,22 +90,6 @@ def fit(
         raise InputError("name a file, a folder of files, or a pattern such as 'demos/*.h5'")
     found = stream(demonstrations, skip_bad=skip_bad)
     everything: Sequence[Trajectory] = found
-    if validation is None:
-        validation = len(everything) // 5
-    if training is None:
-        training = len(everything) - validation
-    if min(training, validation) < 0:
-        raise InputError(
-            f"--training {training} and --validation {validation} cannot be negative: they count "
-            "demonstrations"
-        )
-    if training + validation > len(everything):
-        raise InputError(
-            f"--training {training} and --validation {validation} need "
-            f"{training + validation} demonstrations; found {len(everything)}"
-        )
-    if training == 0:
-        raise InputError(f"there is nothing to learn from: {training} of {len(everything)}")
     if controller == "pd":
         from kodex.experiments.controllers import tracked_by_pd  # which tries it in a simulation
 
@@ -118,6 +104,23 @@ def fit(
         ]
     for each in recipes:
         check_installed(each.learner)
+    if validation is None:  # several recipes learn from the same demonstrations
+        validates = any(getattr(each.learner, "validates", True) for each in recipes)
+        validation = len(everything) // 5 if validates else 0
+    if training is None:
+        training = len(everything) - validation
+    if min(training, validation) < 0:
+        raise InputError(
+            f"--training {training} and --validation {validation} cannot be negative: they count "
+            "demonstrations"
+        )
+    if training + validation > len(everything):
+        raise InputError(
+            f"--training {training} and --validation {validation} need "
+            f"{training + validation} demonstrations; found {len(everything)}"
+        )
+    if training == 0:
+        raise InputError(f"there is nothing to learn from: {training} of {len(everything)}")
     streamed = _is_large(found) and not any(_needs_all(each.learner) for each in recipes)
     if scheduler is None and not streamed:
         # To read it once is faster than once for every pass over it.
@@ -211,9 +214,15 @@ def _fit_one(
     seconds = time.perf_counter() - began
     dynamics = dynamics_of(policy)
     record = None if dynamics is None else dynamics.record
+    judged, shown, held_out = policy, training_set, validation_set
+    if not getattr(recipe.learner, "validates", True) and not held_out and 5 <= len(shown) <= FEW:
+        # All were learned from, so what is judged is learned from four fifths of them.
+        kept = len(shown) - len(shown) // 5
+        shown, held_out = shown[:kept], shown[kept:]
+        judged = fit_policy(shown, recipe=recipe)
     for sentence in (
         *([] if record is None else too_little_data(record)),
-        *doubts(policy, _some(training_set), _some(validation_set)),
+        *doubts(judged, _some(shown), _some(held_out)),
     ):
         say(f"note: {sentence}", stderr=True)
     counts = {"training": len(training_set), "validation": len(validation_set)}
@@ -222,7 +231,8 @@ def _fit_one(
     remove_output(checkpoint)
     with suppress(OSError):  # what another training left there stays
         unfinished.rmdir()
+    beside = f", validated on {len(validation_set)}," if validation_set else ""
     say(
-        f"learned from {len(training_set)} demonstrations, validated on {len(validation_set)}, "
-        f"in {seconds:.2f} s (recipe {recipe.name}) -> {output}",
+        f"learned from {len(training_set)} demonstrations{beside} in {seconds:.2f} s "
+        f"(recipe {recipe.name}) -> {output}",
     )

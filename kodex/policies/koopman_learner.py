@@ -16,7 +16,7 @@ same demonstrations (`kodex.controllers.ridge`).
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -56,6 +56,7 @@ class Episode(NamedTuple):
 class KoopmanPolicyLearner:
     """Settings of a `KoopmanPolicy`; they are the same for every task."""
 
+    validates: ClassVar[bool] = False
     # whose lifting is taken, and the ridge of D
     features: LiftedLearner = field(default_factory=LiftedLearner)
     operator_ridges: tuple[float, ...] = (1e-6, 1e-4)  # of K, towards the identity

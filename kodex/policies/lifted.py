@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -142,6 +142,7 @@ class LiftedLearner:
     well (`kodex.policies.selection`). The settings are the same for every task.
     """
 
+    validates: ClassVar[bool] = False
     lifting: LiftingLearner = field(default_factory=lambda: StandardisedLearner(FEATURES, clip=6.0))
     # In units of the mean square of an observable; the first solution has the first. Smaller ones
     # imitate better, and lose under physical variations: with 1e-5 Tool's heavy hammer falls from

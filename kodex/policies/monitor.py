@@ -286,6 +286,11 @@ class MonitoredLearner:
         """The packages that training the inner policy needs."""
         return tuple(getattr(self.inner, "requires", ()))
 
+    @property
+    def validates(self) -> bool:
+        """Whether the inner policy is selected by demonstrations for validation."""
+        return bool(getattr(self.inner, "validates", True))
+
     def fit(
         self,
         training: Sequence[Trajectory],

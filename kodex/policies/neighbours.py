@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -102,6 +102,7 @@ class NeighboursPolicy:
 class NeighboursLearner:
     """Settings of a `NeighboursPolicy`."""
 
+    validates: ClassVar[bool] = False
     count: int = 5
 
     def __post_init__(self) -> None:

@@ -86,6 +86,25 @@ def test_fit_says_what_is_missing(tmp_path, capsys):
     assert "record on for half a second" in said
 
 
+def test_fit_learns_from_all_and_judges_few_by_those_left_out(tmp_path, capsys):
+    shown = reaching(10)
+    kodex.write(tmp_path / "ten.h5", shown)
+    assert main(["fit", str(tmp_path / "ten.h5"), "-o", str(tmp_path / "policy")]) == 0
+    said = capsys.readouterr()
+    assert "learned from 10 demonstrations in" in " ".join(said.out.split())
+    assert "held-out" not in said.err
+    start = shown[0].states[:1]
+    policies = (kodex.load(tmp_path / "policy"), kodex.fit(shown))
+    found, expected = (each.step(each.begin(start), start).actions for each in policies)
+    np.testing.assert_array_equal(found, expected)
+
+    random = np.random.default_rng(0)
+    kicked = [replace(s, actions=s.actions + random.normal(size=2)) for s in shown]
+    kodex.write(tmp_path / "kicked.h5", kicked)
+    assert main(["fit", str(tmp_path / "kicked.h5"), "-o", str(tmp_path / "other")]) == 0
+    assert "of the actions in held-out demonstrations" in " ".join(capsys.readouterr().err.split())
+
+
 def test_actions_of_several_sizes_are_refused_in_one_sentence(tmp_path, capsys):
     mixed = reaching(5)
     mixed = [replace(mixed[0], actions=mixed[0].actions[:, :1]), *mixed[1:]]

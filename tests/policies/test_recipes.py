@@ -1,9 +1,12 @@
 """Recipes: names for whole choices."""
 
+import numpy as np
 import pytest
 
 from kodex.errors import InputError
-from kodex.policies.recipes import RECIPES, recipe
+from kodex.policies.parts import part_of
+from kodex.policies.recipes import RECIPES, fit, recipe
+from tests.policies.toy_skill import demonstrations
 
 
 @pytest.mark.parametrize("name", RECIPES)
@@ -26,3 +29,18 @@ def test_a_changed_recipe_says_what_was_changed():
 def test_a_recipe_without_a_controller_does_not_pretend_to_change_it():
     with pytest.raises(InputError, match="no controller to change"):
         recipe("default").changed(controller="mlp")
+
+
+@pytest.mark.parametrize("name", ["default", "koopman", "koopman-context", "kernel-ridge"])
+def test_what_selects_by_leaving_episodes_out_is_the_same_whatever_there_is_to_validate(name):
+    shown = demonstrations(12)
+    assert recipe(name).learner.validates is False
+    alone, beside = fit(shown[:9], recipe=name), fit(shown[:9], shown[9:], recipe=name)
+    np.testing.assert_array_equal(part_of(alone, "outputs"), part_of(beside, "outputs"))
+
+
+@pytest.mark.parametrize("name", ["knn", "default+monitor", "koopman+monitor"])
+def test_wrappers_keep_back_what_their_inner_recipe_does(name):
+    assert recipe(name).learner.validates is False
+    assert getattr(recipe("bc+monitor").learner, "validates", True)
+    assert getattr(recipe("set3+context").learner, "validates", True)
