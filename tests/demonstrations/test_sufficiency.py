@@ -8,7 +8,7 @@ import pytest
 import kodex
 from kodex.cli import main
 from kodex.demonstrations.sufficiency import measures_of, shortcomings
-from kodex.policies.held_out import unexplained
+from kodex.policies.held_out import doubts, unexplained
 
 GAIN, STEP = 4.0, 0.05
 
@@ -120,3 +120,17 @@ def test_what_a_policy_leaves_unexplained_is_nothing_for_a_servo_and_all_for_cha
     random = np.random.default_rng(0)
     chance = [replace(each, actions=random.standard_normal(each.actions.shape)) for each in servo]
     assert unexplained(policy, chance) == pytest.approx(1.0, abs=0.3)
+
+
+def test_a_reference_that_drifts_is_no_reason_to_blame_the_demonstrations():
+    shown = reaching(12, limit=1.0)
+    training, validation = shown[:10], shown[10:]
+    tracked = kodex.fit(training, validation, recipe="set3")
+    assert unexplained(tracked, validation) > 0.25
+    assert doubts(tracked, training, validation) == []
+    assert doubts(kodex.fit(training), training, validation) == []
+
+
+def test_an_action_that_is_always_the_same_leaves_nothing_unexplained():
+    always = [replace(each, actions=np.full_like(each.actions, 0.1)) for each in reaching(8)]
+    assert unexplained(kodex.fit(always), always) is None
