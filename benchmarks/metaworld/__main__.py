@@ -16,7 +16,7 @@ from rich.console import Console
 
 from benchmarks.metaworld.methods import METHODS
 from benchmarks.metaworld.page import write_page
-from benchmarks.metaworld.world import MT10, UNSEEN, World
+from benchmarks.metaworld.world import DRAWS, MT10, World
 from kodex.least_squares import one_blas_thread
 
 RESULTS = Path("docs/results/metaworld")
@@ -29,6 +29,7 @@ class Options:
     tasks: tuple[str, ...] = MT10
     methods: tuple[str, ...] = tuple(METHODS)
     demonstrations: tuple[int, ...] = (10, 25)  # in all: nothing is kept back for validation
+    draws: tuple[int, ...] = tuple(range(len(DRAWS)))  # each with starts of its own
     starts: int = 50
     results: Path = field(default=RESULTS)
     again: bool = False  # measure what has results already
@@ -37,34 +38,38 @@ class Options:
 def main(options: Options) -> None:
     console = Console()
     warnings.filterwarnings("ignore", module="sklearn")  # 300 epochs, converged or not
-    for name in options.tasks:
-        world, file = World(name), options.results / f"{name}.json"
-        cells: dict[str, Any] = json.loads(file.read_text())["cells"] if file.exists() else {}
-        wanted = [
-            (method, count)
-            for method in options.methods
-            for count in options.demonstrations
-            if options.again or f"{method}-{count}" not in cells
-        ]
-        shown = world.demonstrations(max(options.demonstrations)) if wanted else []
-        for method, count in wanted:
-            cell = measured(world, method, shown[:count], options.starts)
-            cells[f"{method}-{count}"] = cell
-            write(file, {"task": name, "starts_seed": UNSEEN, "cells": dict(sorted(cells.items()))})
-            console.print(
-                f"{name} {method}-{count}: {sum(cell['succeeded'])} of {options.starts}, "
-                f"learned in {cell['learning_seconds']} s"
-            )
+    for draw in options.draws:
+        shown_seed, unseen_seed = DRAWS[draw]
+        for name in options.tasks:
+            world, file = World(name), options.results / f"{name}.json"
+            found = json.loads(file.read_text()) if file.exists() else {"task": name, "draws": {}}
+            cells = found["draws"].setdefault(str(draw), {})
+            wanted = [
+                (method, count)
+                for method in options.methods
+                for count in options.demonstrations
+                if options.again or f"{method}-{count}" not in cells
+            ]
+            most = max(options.demonstrations)
+            shown = world.demonstrations(most, shown_seed) if wanted else []
+            for method, count in wanted:
+                cell = measured(world, method, shown[:count], unseen_seed, options.starts)
+                cells[f"{method}-{count}"] = cell
+                write(file, found)
+                console.print(
+                    f"{name} {method}-{count}: {sum(cell['succeeded'])} of {options.starts}, "
+                    f"learned in {cell['learning_seconds']} s (draw {draw})"
+                )
     write_page(options.results)
 
 
-def measured(world: World, method: str, shown: Any, starts: int) -> dict[str, Any]:
+def measured(world: World, method: str, shown: Any, seed: int, starts: int) -> dict[str, Any]:
     """Return which starts succeeded, and the processor's seconds of learning."""
     with one_blas_thread():
         begun = time.process_time()
         begin = METHODS[method](shown)
         seconds = time.process_time() - begun
-        succeeded = [each.succeeded for each in world.episodes(UNSEEN, begin, count=starts)]
+        succeeded = [each.succeeded for each in world.episodes(seed, begin, count=starts)]
     return {"succeeded": [int(each) for each in succeeded], "learning_seconds": round(seconds, 2)}
 
 
