@@ -42,7 +42,9 @@ def main(options: Options) -> None:
         shown_seed, unseen_seed = DRAWS[draw]
         for name in options.tasks:
             world, file = World(name), options.results / f"{name}.json"
-            found = json.loads(file.read_text()) if file.exists() else {"task": name, "draws": {}}
+            found: dict[str, Any] = {"task": name, "draws": {}}
+            if file.exists():
+                found = json.loads(file.read_text())
             cells = found["draws"].setdefault(str(draw), {})
             wanted = [
                 (method, count)
