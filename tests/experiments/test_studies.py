@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kodex.cli import main
-from kodex.cli.reproduce import reproduce as reproduce_verb
+from kodex.cli.run import reproduce as reproduce_verb
 from kodex.controllers import InverseMlpLearner
 from kodex.demonstrations import read
 from kodex.errors import InputError
