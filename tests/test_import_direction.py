@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -75,9 +76,15 @@ def test_no_module_is_a_closet():
     small = {
         str(path.relative_to(ROOT)): lines
         for path in modules()
-        if not path.name.startswith("__") and (lines := len(path.read_text().splitlines())) < 30
+        if not path.name.startswith("__") and (lines := len(path.read_text().splitlines())) < 35
     }
-    assert small == {}, "what has fewer than 30 lines reads better inside a neighbour"
+    assert small == {}, "what has fewer than 35 lines reads better inside a neighbour"
+
+
+def test_no_folder_is_a_long_row_of_files():
+    files = Counter(str(path.parent.relative_to(ROOT)) for path in modules())
+    long = {folder: count for folder, count in files.items() if count > 15}
+    assert long == {}, "a reader finds nothing in a longer row: join what belongs together"
 
 
 def asked_types(path):

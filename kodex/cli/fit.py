@@ -91,7 +91,7 @@ def fit(
     found = stream(demonstrations, skip_bad=skip_bad)
     everything: Sequence[Trajectory] = found
     if controller == "pd":
-        from kodex.experiments.controllers import tracked_by_pd  # which tries it in a simulation
+        from kodex.experiments.conditions import tracked_by_pd  # which tries it in a simulation
 
         recipes = [tracked_by_pd(everything).changed(lifting=lifting, single=single_precision)]
     else:
@@ -203,7 +203,7 @@ def _fit_one(
     from kodex.koopman import too_little_data
     from kodex.policies import dynamics_of, save
     from kodex.policies import fit as fit_policy
-    from kodex.policies.held_out import doubts
+    from kodex.policies.diagnostics import doubts
     from kodex.storage import remove_output
 
     unfinished = output.with_name(f"{output.name}.unfinished")

@@ -35,8 +35,8 @@ from kodex.koopman import (
     worries,
 )
 from kodex.policies import load as load_policy
+from kodex.policies.diagnostics import OperatorRole, believed_shares, operator_role
 from kodex.policies.files import POLICIES, policy_folder
-from kodex.policies.operator_role import OperatorRole, believed_shares, operator_role
 from kodex.policies.parts import dynamics_of, part_of
 from kodex.storage import read_header, read_model
 

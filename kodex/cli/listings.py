@@ -55,7 +55,7 @@ def recipes() -> None:
 
 def experts() -> None:
     """List the shipped experts: how good they are, and where they come from."""
-    from kodex.experts.sources import FOLDERS, shipped_expert
+    from kodex.experts.actor import FOLDERS, shipped_expert
 
     out = console()
     known = {name: shipped_expert(name).provenance for name in FOLDERS}

@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kodex.errors import InputError
+from kodex.errors import InputError, named_object
 from kodex.experts import as_expert, expert_of, load_actor
 from kodex.interfaces import Policy
-from kodex.lookup import named_object
 from kodex.policies import load, policy_folder
 from kodex.storage import read_header
 from kodex.world import World

@@ -23,9 +23,16 @@ from numpy.typing import NDArray
 
 from kodex import seeding
 from kodex.errors import InputError
-from kodex.gym.copies import AnyEnv, AnyVectorEnv, Copies, SingleCopies, VectorCopies, info_of
-from kodex.gym.finding import maker_of
 from kodex.gym.flattening import Flattening
+from kodex.gym.making import (
+    AnyEnv,
+    AnyVectorEnv,
+    Copies,
+    SingleCopies,
+    VectorCopies,
+    info_of,
+    maker_of,
+)
 from kodex.gym.simulation import EnvironmentSimulation
 from kodex.trajectory import (
     ActionRange,

@@ -16,7 +16,7 @@ from kodex.errors import InputError
 from kodex.evaluation import pooled, read_results, wilson_interval
 from kodex.experiments import cells, store
 from kodex.experiments.cells import run_cell
-from kodex.experiments.controllers import with_relearned_controller
+from kodex.experiments.conditions import with_relearned_controller
 from kodex.experiments.provenance import digest_of
 from kodex.experiments.runner import reproduce
 from kodex.experiments.store import Data, Store
