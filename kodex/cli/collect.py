@@ -34,42 +34,27 @@ def collect(
     They stand in the order of the draw: of 250, the first 200 are for training and the last 50
     for validation. Their starts are never those of an evaluation, whatever its seed.
 
-    Parameters
-    ----------
-    task
-        tool, door, relocation or reorientation.
-    output
-        The file to write, such as door.h5.
-    env
-        Instead of a task, a Gymnasium environment: an ID, module:ID, or module:function that makes
-        one. It needs an expert of yours.
-    success
-        Success criterion of an environment: by its info at the end, or ever; or module:function of
-        an observation and its info.
-    horizon
-        States of an episode of an environment that is registered without a limit.
-    episodes
-        How many demonstrations to keep.
-    seed
-        Seed of the starts (and of the noise); the same seed gives the same demonstrations.
-    variation
-        Vary the physics: heavy-object, light-object, light-hand or heavy-hand.
-    noise
-        Standard deviation of Gaussian noise on the actions, which lie in [-1, 1].
-    labels
-        With noise: learn from the actions as executed, or as the expert intended them before the
-        noise; the others are kept beside them.
-    keep_failures
-        Keep every episode instead of the successful ones.
-    expert
-        An expert of your own: a folder (RUN/expert of `kodex train-expert`), or module:function,
-        from one observation to an action; a class is made anew for every episode.
-    record
-        What else to keep of each step: observations, qpos, qvel.
-    replace
-        Replace the file if it exists.
-    scheduler
-        Let the workers of this Dask scheduler simulate, such as tcp://10.0.0.1:8786.
+    Args:
+        task: tool, door, relocation or reorientation
+        output: the file to write, such as door.h5
+        env: instead of a task, a Gymnasium environment: an ID, module:ID, or module:function that
+            makes one; it needs an expert of yours
+        success: success criterion of an environment: by its info at the end, or ever; or
+            module:function of an observation and its info
+        horizon: states of an episode of an environment that is registered without a limit
+        episodes: how many demonstrations to keep
+        seed: seed of the starts (and of the noise); the same seed gives the same demonstrations
+        variation: vary the physics: heavy-object, light-object, light-hand or heavy-hand
+        noise: standard deviation of Gaussian noise on the actions, which lie in [-1, 1]
+        labels: with noise: learn from the actions as executed, or as the expert intended them
+            before the noise; the others are kept beside them
+        keep_failures: keep every episode instead of the successful ones
+        expert: an expert of your own: a folder (RUN/expert of `kodex train-expert`), or
+            module:function, from one observation to an action; a class is made anew for every
+            episode
+        record: what else to keep of each step: observations, qpos, qvel
+        replace: replace the file if it exists
+        scheduler: let the workers of this Dask scheduler simulate, such as tcp://10.0.0.1:8786
     """
     from kodex.cluster import executor_at
     from kodex.demonstrations import write

@@ -21,12 +21,9 @@ def describe(
 ) -> None:
     """Describe files of demonstrations or rollouts, which need not fit in memory.
 
-    Parameters
-    ----------
-    file
-        HDF5 files that kodex wrote, a folder of them, or a pattern such as 'demos/*.h5'.
-    skip_bad
-        Leave out files that are damaged or of another layout, and name them.
+    Args:
+        file: HDF5 files that kodex wrote, a folder of them, or a pattern such as 'demos/*.h5'
+        skip_bad: leave out files that are damaged or of another layout, and name them
     """
     if not file:
         raise InputError("name a file, a folder of files, or a pattern such as 'demos/*.h5'")

@@ -214,15 +214,15 @@ def _fit_one(
     seconds = time.perf_counter() - began
     dynamics = dynamics_of(policy)
     record = None if dynamics is None else dynamics.record
-    judged, shown, held_out = policy, training_set, validation_set
+    asked, shown, held_out = policy, training_set, validation_set
     if not getattr(recipe.learner, "validates", True) and not held_out and 5 <= len(shown) <= FEW:
-        # All were learned from, so what is judged is learned from four fifths of them.
+        # All were learned from, so what is asked is learned from four fifths of them.
         kept = len(shown) - len(shown) // 5
         shown, held_out = shown[:kept], shown[kept:]
-        judged = fit_policy(shown, recipe=recipe)
+        asked = fit_policy(shown, recipe=recipe)
     for sentence in (
         *([] if record is None else too_little_data(record)),
-        *doubts(judged, _some(shown), _some(held_out)),
+        *doubts(asked, _some(shown), _some(held_out)),
     ):
         say(f"note: {sentence}", stderr=True)
     counts = {"training": len(training_set), "validation": len(validation_set)}

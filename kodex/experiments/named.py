@@ -36,8 +36,8 @@ def named_world(
 
     assert env is not None
     named = success in ("end", "ever")
-    judge: Any = success if named else named_object(success, "a success criterion")
-    return environment(env, success=judge, horizon=horizon)
+    criterion: Any = success if named else named_object(success, "a success criterion")
+    return environment(env, success=criterion, horizon=horizon)
 
 
 def named_expert(name: str | None, world: World) -> Policy:
