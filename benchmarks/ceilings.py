@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 import kodex
-from kodex.cli.result_table import percent
+from kodex.cli.evaluate import percent
 from kodex.controllers import RidgeControllerLearner
 from kodex.experts import expert
 from kodex.rollout import follow, roll_out

@@ -13,7 +13,7 @@ from rich.table import Table
 
 import kodex
 from benchmarks.tracking import GivenReference
-from kodex.cli.result_table import percent
+from kodex.cli.evaluate import percent
 from kodex.errors import InputError
 from kodex.policies import Conditioned, TrackingPolicy, load
 from kodex.rollout import roll_out

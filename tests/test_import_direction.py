@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -75,16 +76,24 @@ def test_no_module_is_a_closet():
     small = {
         str(path.relative_to(ROOT)): lines
         for path in modules()
-        if not path.name.startswith("__") and (lines := len(path.read_text().splitlines())) < 30
+        if not path.name.startswith("__") and (lines := len(path.read_text().splitlines())) < 35
     }
-    assert small == {}, "what has fewer than 30 lines reads better inside a neighbour"
+    assert small == {}, "what has fewer than 35 lines reads better inside a neighbour"
+
+
+def test_no_folder_is_a_long_row_of_files():
+    files = Counter(str(path.parent.relative_to(ROOT)) for path in modules())
+    long = {folder: count for folder, count in files.items() if count > 15}
+    assert long == {}, "a reader finds nothing in a longer row: join what belongs together"
 
 
 def asked_types(path):
-    """Return the names of the classes that `isinstance` asks about in a module."""
+    """Return the names of the classes that `isinstance` or `match` asks about in a module."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "isinstance":
             yield from (each.id for each in ast.walk(node.args[1]) if isinstance(each, ast.Name))
+        elif isinstance(node, ast.MatchClass):
+            yield ast.unparse(node.cls)
 
 
 def test_nobody_asks_of_what_type_a_policy_is():
@@ -96,8 +105,8 @@ def test_nobody_asks_of_what_type_a_policy_is():
         for name in asked_types(path)
         if name in classes
     }
-    # The one function that looks for an operator, and an export that a monitor does not reach.
-    assert asked <= {("policies/parts.py", "KoopmanDynamics"), ("export/acting.py", "Monitored")}
+    # The one function that looks for an operator.
+    assert asked == {("policies/parts.py", "KoopmanDynamics")}
 
 
 def test_every_learner_is_fitted_alike():

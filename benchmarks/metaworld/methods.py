@@ -10,7 +10,7 @@ import kodex
 from benchmarks.metaworld.world import Act
 from kodex.demonstrations import TrajectorySet
 from kodex.interfaces import Policy
-from kodex.standardiser import Standardiser
+from kodex.networks.mlp import Standardiser
 from kodex.trajectory import Array
 
 STILL = 1e-3  # what spreads less is not blown up: a network would take noise for a signal

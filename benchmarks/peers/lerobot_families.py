@@ -20,7 +20,7 @@ from lerobot.policies.diffusion.modeling_diffusion import DiffusionPolicy
 from numpy.typing import NDArray
 
 from benchmarks.peers.sequences import Family, Windows
-from kodex.standardiser import Standardiser
+from kodex.networks.mlp import Standardiser
 from kodex.trajectory import Array, StateLayout
 
 BATCH = 8  # LeRobot's own

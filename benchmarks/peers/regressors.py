@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks.peers.curves import Learned
 from kodex.errors import InputError
 from kodex.interfaces import PolicySpec, Step
-from kodex.standardiser import Standardiser
+from kodex.networks.mlp import Standardiser
 from kodex.trajectory import Array, StateLayout, Trajectory
 
 EPOCHS = (3, 10, 30, 100, 300)

@@ -16,7 +16,7 @@ from robomimic.algo import algo_factory
 from robomimic.config import config_factory
 
 from benchmarks.peers.sequences import Family, Windows
-from kodex.standardiser import Standardiser
+from kodex.networks.mlp import Standardiser
 from kodex.trajectory import Array, StateLayout
 
 LENGTH = 10  # of a sequence; as often it forgets when it acts

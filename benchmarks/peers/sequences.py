@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from benchmarks.peers.curves import Learned
 from kodex.errors import InputError
 from kodex.interfaces import PolicySpec, Step
-from kodex.standardiser import Standardiser
+from kodex.networks.mlp import Standardiser
 from kodex.trajectory import Array, StateLayout, Trajectory
 
 SECONDS = (60.0, 180.0, 420.0)

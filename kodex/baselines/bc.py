@@ -23,11 +23,10 @@ from kodex.baselines.learning import (
 from kodex.errors import InputError
 from kodex.interfaces import PolicySpec, Step
 from kodex.model_card import write_policy
-from kodex.networks.mlp import Mlp, mlp_parameters
+from kodex.networks.mlp import Mlp, Standardiser, mlp_parameters
 from kodex.networks.operations import Signal
 from kodex.networks.training import TrainingConfig, TrainingProblem, train
 from kodex.seeding import generator, seed_field
-from kodex.standardiser import Standardiser
 from kodex.storage import Stored
 from kodex.trajectory import Array, Control, StateLayout, Trajectory, task_of
 

@@ -17,9 +17,9 @@ from kodex.demonstrations import check_training
 from kodex.demonstrations.trajectory_set import hold_out
 from kodex.errors import InputError
 from kodex.interfaces import Policy, ReferenceDynamics
+from kodex.networks.mlp import Standardiser
 from kodex.networks.operations import Signal
 from kodex.networks.training import Loss, TrainingConfig, TrainingProblem
-from kodex.standardiser import Standardiser
 from kodex.storage import Stored
 from kodex.trajectory import Array, StateLayout, Trajectory
 

@@ -22,12 +22,11 @@ from kodex.baselines.learning import (
     stepped,
     stored_network,
 )
-from kodex.networks.mlp import mlp_parameters
+from kodex.networks.mlp import Standardiser, mlp_parameters
 from kodex.networks.operations import Signal, affine, in_time, zeros
 from kodex.networks.sequence_models import lstm_behind_affine, lstm_parameters, lstm_step
 from kodex.networks.training import TrainingConfig, train
 from kodex.seeding import generator, seed_field
-from kodex.standardiser import Standardiser
 from kodex.storage import Stored
 from kodex.trajectory import Array, StateLayout
 

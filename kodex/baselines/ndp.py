@@ -24,11 +24,10 @@ from kodex.baselines.learning import (
     restored_network,
     stored_network,
 )
-from kodex.networks.mlp import Mlp, mlp_parameters
+from kodex.networks.mlp import Mlp, Standardiser, mlp_parameters
 from kodex.networks.operations import Signal
 from kodex.networks.training import TrainingConfig, train
 from kodex.seeding import generator, seed_field
-from kodex.standardiser import Standardiser
 from kodex.storage import Stored
 from kodex.trajectory import Array, StateLayout
 

@@ -26,11 +26,10 @@ from kodex.baselines.learning import (
     stored_network,
 )
 from kodex.errors import InputError
-from kodex.networks.mlp import Activation, Mlp, mlp_parameters
+from kodex.networks.mlp import Activation, Mlp, Standardiser, mlp_parameters
 from kodex.networks.operations import Signal, huber, in_time
 from kodex.networks.training import TrainingConfig, train
 from kodex.seeding import generator, seed_field
-from kodex.standardiser import Standardiser
 from kodex.storage import Stored
 from kodex.trajectory import Array, StateLayout
 

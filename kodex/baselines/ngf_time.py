@@ -35,7 +35,7 @@ from kodex.baselines.learning import (
     stored_network,
 )
 from kodex.errors import InputError
-from kodex.networks.mlp import Mlp, mlp_parameters
+from kodex.networks.mlp import Mlp, Standardiser, mlp_parameters
 from kodex.networks.operations import Signal, detached, huber, zeros
 from kodex.networks.sequence_models import (
     causal_mask,
@@ -46,7 +46,6 @@ from kodex.networks.sequence_models import (
 )
 from kodex.networks.training import TrainingConfig, train
 from kodex.seeding import generator, seed_field
-from kodex.standardiser import Standardiser
 from kodex.storage import Stored
 from kodex.trajectory import Array, StateLayout
 

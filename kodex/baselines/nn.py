@@ -21,11 +21,10 @@ from kodex.baselines.learning import (
     stepped,
     stored_network,
 )
-from kodex.networks.mlp import Mlp, mlp_parameters
+from kodex.networks.mlp import Mlp, Standardiser, mlp_parameters
 from kodex.networks.operations import Signal, in_time
 from kodex.networks.training import TrainingConfig, train
 from kodex.seeding import generator, seed_field
-from kodex.standardiser import Standardiser
 from kodex.storage import Stored
 from kodex.trajectory import Array, StateLayout
 

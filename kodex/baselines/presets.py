@@ -17,8 +17,7 @@ from kodex.baselines.ndp import NdpLearner
 from kodex.baselines.ngf import NgfLearner, WarmUp
 from kodex.baselines.ngf_time import NgfTimeLearner
 from kodex.baselines.nn import NnLearner
-from kodex.errors import InputError
-from kodex.lookup import look_up
+from kodex.errors import InputError, look_up
 from kodex.networks.training import TrainingConfig
 
 Size = Literal["small", "median", "large"]

@@ -1,4 +1,4 @@
-"""The command line: one verb per file, in the order of the data.
+"""The command line: its verbs, those that belong together in one file, and a table of them all.
 
 A verb is a function with typed arguments; tyro turns its signature and docstring into options and
 help. Only the verb that was asked for is imported, so `kodex --help` answers at once.
@@ -18,7 +18,7 @@ from kodex.errors import InputError, explaining
 GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "Everything at once": {
         "run": ("kodex.cli.run:run", "Learn a skill, evaluate it and write a report about it"),
-        "report": ("kodex.cli.report:report", "Write the report of a run or of a study again"),
+        "report": ("kodex.cli.run:report", "Write the report of a run or of a study again"),
     },
     "What there is": {
         "tasks": ("kodex.cli.listings:tasks", "List the tasks: state, context, success criterion"),
@@ -32,11 +32,11 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "Demonstrations": {
         "collect": ("kodex.cli.collect:collect", "Collect demonstrations with an expert"),
         "convert": (
-            "kodex.cli.convert:convert",
+            "kodex.cli.collect:convert",
             "Convert from and to Minari, LeRobot, robomimic, D4RL, CSV, Parquet, NumPy",
         ),
         "describe": ("kodex.cli.describe:describe", "Show what files of trajectories hold"),
-        "render": ("kodex.cli.render:render", "Draw recorded episodes as a video"),
+        "render": ("kodex.cli.describe:render", "Draw recorded episodes as a video"),
         "train-expert": ("kodex.cli.train_expert:train_expert", "Train an expert with DAPG"),
     },
     "Policies": {
@@ -45,20 +45,20 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
             "kodex.cli.evaluate:evaluate",
             "Evaluate a policy: success rate with 95 % interval",
         ),
-        "compare": ("kodex.cli.compare:compare", "Compare policies on the same starts"),
+        "compare": ("kodex.cli.evaluate:compare", "Compare policies on the same starts"),
         "inspect": ("kodex.cli.inspect:inspect", "Show what a policy has learned"),
-        "play": ("kodex.cli.play:play", "Watch a policy act, push it, and spoil its sensors"),
-        "export": ("kodex.cli.export:export", "Export a policy to ONNX, C99 or a web page"),
-        "serve": ("kodex.cli.serve:serve", "Serve a policy to a robot over a local socket"),
+        "play": ("kodex.cli.deploy:play", "Watch a policy act, push it, and spoil its sensors"),
+        "export": ("kodex.cli.deploy:export", "Export a policy to ONNX, C99 or a web page"),
+        "serve": ("kodex.cli.deploy:serve", "Serve a policy to a robot over a local socket"),
     },
     "Studies": {
         "reproduce": (
-            "kodex.cli.reproduce:reproduce",
+            "kodex.cli.run:reproduce",
             "Run a study: the paper's tables and figures, and our own",
         ),
     },
     "Shell": {
-        "completion": ("kodex.cli.completion:completion", "Print completions for a shell"),
+        "completion": ("kodex.cli.listings:completion", "Print completions for a shell"),
     },
 }
 VERBS = {verb: target for group in GROUPS.values() for verb, target in group.items()}
@@ -128,7 +128,7 @@ def _needs_something(function: Callable[..., None]) -> bool:
 def _story(function: Callable[..., None]) -> str:
     """Return the docstring without its list of parameters, which tyro reads by itself."""
     text = getdoc(function) or ""
-    return re.split(r"\n(?:Args:|Parameters\n---)", text)[0].strip()
+    return re.split("\nArgs:", text)[0].strip()
 
 
 def _parted(word: str) -> tuple[str, str]:

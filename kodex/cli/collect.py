@@ -1,4 +1,4 @@
-"""`kodex collect TASK`: demonstrations by the shipped expert, or by one of yours."""
+"""Where demonstrations come from: `kodex collect` by an expert, `kodex convert` of others."""
 
 import shlex
 import sys
@@ -8,11 +8,6 @@ from typing import Annotated, Literal
 import tyro
 
 from kodex.cli.terminal import say
-from kodex.cluster import executor_at
-from kodex.demonstrations import write
-from kodex.experiments.named import named_expert, named_world
-from kodex.experts import collect as collect_demonstrations
-from kodex.experts import tried
 from kodex.storage import check_output
 
 
@@ -39,43 +34,34 @@ def collect(
     They stand in the order of the draw: of 250, the first 200 are for training and the last 50
     for validation. Their starts are never those of an evaluation, whatever its seed.
 
-    Parameters
-    ----------
-    task
-        tool, door, relocation or reorientation.
-    output
-        The file to write, such as door.h5.
-    env
-        Instead of a task, a Gymnasium environment: an ID, module:ID, or module:function that makes
-        one. It needs an expert of yours.
-    success
-        Success criterion of an environment: by its info at the end, or ever; or module:function of
-        an observation and its info.
-    horizon
-        States of an episode of an environment that is registered without a limit.
-    episodes
-        How many demonstrations to keep.
-    seed
-        Seed of the starts (and of the noise); the same seed gives the same demonstrations.
-    variation
-        Vary the physics: heavy-object, light-object, light-hand or heavy-hand.
-    noise
-        Standard deviation of Gaussian noise on the actions, which lie in [-1, 1].
-    labels
-        With noise: learn from the actions as executed, or as the expert intended them before the
-        noise; the others are kept beside them.
-    keep_failures
-        Keep every episode instead of the successful ones.
-    expert
-        An expert of your own: a folder (RUN/expert of `kodex train-expert`), or module:function,
-        from one observation to an action; a class is made anew for every episode.
-    record
-        What else to keep of each step: observations, qpos, qvel.
-    replace
-        Replace the file if it exists.
-    scheduler
-        Let the workers of this Dask scheduler simulate, such as tcp://10.0.0.1:8786.
+    Args:
+        task: tool, door, relocation or reorientation
+        output: the file to write, such as door.h5
+        env: instead of a task, a Gymnasium environment: an ID, module:ID, or module:function that
+            makes one; it needs an expert of yours
+        success: success criterion of an environment: by its info at the end, or ever; or
+            module:function of an observation and its info
+        horizon: states of an episode of an environment that is registered without a limit
+        episodes: how many demonstrations to keep
+        seed: seed of the starts (and of the noise); the same seed gives the same demonstrations
+        variation: vary the physics: heavy-object, light-object, light-hand or heavy-hand
+        noise: standard deviation of Gaussian noise on the actions, which lie in [-1, 1]
+        labels: with noise: learn from the actions as executed, or as the expert intended them
+            before the noise; the others are kept beside them
+        keep_failures: keep every episode instead of the successful ones
+        expert: an expert of your own: a folder (RUN/expert of `kodex train-expert`), or
+            module:function, from one observation to an action; a class is made anew for every
+            episode
+        record: what else to keep of each step: observations, qpos, qvel
+        replace: replace the file if it exists
+        scheduler: let the workers of this Dask scheduler simulate, such as tcp://10.0.0.1:8786
     """
+    from kodex.cluster import executor_at
+    from kodex.demonstrations import write
+    from kodex.experiments.named import named_expert, named_world
+    from kodex.experts import collect as collect_demonstrations
+    from kodex.experts import tried
+
     check_output(output, replace=replace, kind="HDF5 file")
     world = named_world(task, env, variation=variation, success=success, horizon=horizon)
     needs = ("mujoco", "gymnasium_robotics") if task else ("gymnasium",)
@@ -103,3 +89,80 @@ def collect(
     )
     if len(demonstrations) == 250:
         say("the first 200 are for training, the last 50 for validation")
+
+
+def convert(
+    source: Annotated[Path, tyro.conf.Positional],
+    output: Annotated[Path, tyro.conf.arg(aliases=["-o"])],
+    source_format: Annotated[str | None, tyro.conf.arg(name="from")] = None,
+    output_format: Annotated[str, tyro.conf.arg(name="to")] = "kodex",
+    robot: tuple[str, ...] | None = None,
+    object: tuple[str, ...] | None = None,
+    actions: tuple[str, ...] | None = None,
+    context: tuple[str, ...] | None = None,
+    roles: Path | None = None,
+    episode: str | None = None,
+    step: str | None = None,
+    time_step: float | None = None,
+    action_range: tuple[float, float] | None = None,
+    task: str | None = None,
+    replace: bool = False,
+) -> None:
+    """Convert demonstrations from or to other formats, and list what was kept and what was lost.
+
+    Columns are named as they are in the file, by patterns (joint_*) or ranges (observation_0:27).
+
+    Args:
+        source: a file or folder: kodex, Minari, LeRobot (v2, v3), robomimic, D4RL, .npz, .csv,
+            .parquet
+        output: the file or folder to write
+        source_format: format of the source, if it is not recognised
+        output_format: format of the output: kodex, minari, lerobot or robomimic
+        robot: columns of the robot's state; all that are left, if the object's are named
+        object: columns of the object's state; all that are left, if the robot's are named
+        actions: columns of a table that are actions; else those that begin with action
+        context: columns that are given beside the state, such as a goal, and do not change in an
+            episode
+        roles: a JSON file with all of this, and names and units of columns
+        episode: the column of a table that numbers the episodes; else episode or episode_index
+        step: the column of a table that numbers the steps; else step or frame_index
+        time_step: seconds from one state to the next, if the source does not say
+        action_range: the lowest and the highest action that the robot accepts
+        task: a name for the skill
+        replace: replace the output if it exists
+    """
+    from kodex.formats import Roles, read_as, write_as
+
+    folder = output_format in ("minari", "lerobot")
+    check_output(output, replace=replace, folder=folder, kind=None if folder else "HDF5 file")
+    chosen = (Roles() if roles is None else Roles.read(roles)).changed(
+        robot=robot,
+        object=object,
+        actions=actions,
+        context=context,
+        episode=episode,
+        step=step,
+        time_step=time_step,
+        action_range=action_range,
+        task=task,
+    )
+    taken = read_as(source, source_format, chosen)
+    lost = write_as(output, taken.trajectories, output_format, replace=replace)
+    about = taken.trajectories.describe()
+    say(
+        f"taken: {about.episodes} episodes of {about.shortest} to {about.longest} states; "
+        f"{len(about.layout.robot)} robot and {len(about.layout.object)} object components, "
+        f"actions: {about.action_size or 'none'}, context: {', '.join(about.context) or 'none'}"
+    )
+    if not about.action_size:
+        say(
+            "note: no column was taken as an action, and cloning needs actions: name them with "
+            f"--actions (taken as states: {', '.join(about.layout.names)})"
+        )
+    said = [f"{seconds:g} s" for seconds in about.time_steps]
+    say(f"time step: {' and '.join(said) or 'not recorded (--time-step)'}")
+    for sentence in taken.lost:
+        say(f"lost in reading: {sentence}")
+    for sentence in lost:
+        say(f"lost in writing: {sentence}")
+    say(f"-> {output}")

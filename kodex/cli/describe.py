@@ -1,14 +1,18 @@
-"""`kodex describe FILE...`: what files of trajectories hold."""
+"""What is recorded: `kodex describe` in numbers, `kodex render` moving."""
 
+import re
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import tyro
 from rich.table import Table
 
-from kodex.cli.terminal import console
+from kodex.cli.terminal import console, say
 from kodex.demonstrations import Description, Header, read_header, stream
 from kodex.demonstrations import describe as describe_trajectories
 from kodex.errors import InputError
+from kodex.trajectory import Trajectory
 
 
 def describe(
@@ -17,12 +21,9 @@ def describe(
 ) -> None:
     """Describe files of demonstrations or rollouts, which need not fit in memory.
 
-    Parameters
-    ----------
-    file
-        HDF5 files that kodex wrote, a folder of them, or a pattern such as 'demos/*.h5'.
-    skip_bad
-        Leave out files that are damaged or of another layout, and name them.
+    Args:
+        file: HDF5 files that kodex wrote, a folder of them, or a pattern such as 'demos/*.h5'
+        skip_bad: leave out files that are damaged or of another layout, and name them
     """
     if not file:
         raise InputError("name a file, a folder of files, or a pattern such as 'demos/*.h5'")
@@ -100,3 +101,77 @@ def _components(description: Description) -> Table:
     ):
         table.add_row(f"  {name}", part, f"{low:.4f}", f"{high:.4f}")
     return table
+
+
+def render(
+    trajectories: Annotated[Path, tyro.conf.Positional],
+    output: Annotated[Path, tyro.conf.arg(aliases=["-o"])],
+    episodes: tuple[int, ...] = (),
+    grid: str | None = None,
+    size: str = "480x360",
+    every: int = 2,
+    task: str | None = None,
+    replace: bool = False,
+) -> None:
+    """Draw recorded episodes as a video, without a screen.
+
+    Args:
+        trajectories: the file of episodes, such as rollouts.h5
+        output: where to write the video: a name that ends in .mp4 or .gif
+        episodes: which ones, counted from 0; else the first, or as many as the grid holds
+        grid: rows x columns to show them at the same time, such as 2x3; else one after the other
+        size: width x height of one episode, in pixels
+        every: states per picture; 2 shows half of the real speed, 4 the real speed
+        task: which task it is, if the file does not say
+        replace: replace the video if it exists
+    """
+    from kodex.demonstrations import read
+    from kodex.reports.video import write_video
+    from kodex.storage import check_output
+    from kodex.tasks import task as task_named
+
+    kind = "GIF" if output.suffix.lower() == ".gif" else "film"
+    check_output(output, replace=replace, kind=kind)
+    cells = None if grid is None else _two_numbers(grid, "a grid", "2x3")
+    width, height = _two_numbers(size, "a size", "480x360")
+    shown = _chosen(read(trajectories), episodes, 1 if cells is None else cells[0] * cells[1])
+    name, variation = _world(shown, task)
+    write_video(
+        output,
+        task_named(name, variation),
+        shown,
+        grid=cells,
+        width=width,
+        height=height,
+        every=every,
+        replace=replace,
+        show_progress=True,
+    )
+    say(f"{len(shown)} of the episodes in {trajectories} -> {output}")
+
+
+def _chosen(
+    recorded: Sequence[Trajectory], episodes: Sequence[int], default_count: int
+) -> list[Trajectory]:
+    wrong = [index for index in episodes if not 0 <= index < len(recorded)]
+    if wrong:
+        raise InputError(f"the file has episodes 0 to {len(recorded) - 1}; found {wrong[0]}")
+    indices = episodes or range(min(default_count, len(recorded)))
+    return [recorded[index] for index in indices]
+
+
+def _world(shown: Sequence[Trajectory], named: str | None) -> tuple[str, str | None]:
+    """Return the task, and its variation, that the episodes come from."""
+    first = shown[0] if shown else None
+    found = first.start.task if first and first.start else None
+    if named is None and found is None:
+        raise InputError("the file does not say which task it is of: name it with --task")
+    variation = first.provenance.get("variation", "none") if first else "none"
+    return named or found or "", None if variation == "none" else variation
+
+
+def _two_numbers(text: str, what: str, example: str) -> tuple[int, int]:
+    match = re.fullmatch(r"(\d+)[xX×](\d+)", text)
+    if match is None:
+        raise InputError(f"{what} is written as {example}; found {text!r}")
+    return int(match[1]), int(match[2])

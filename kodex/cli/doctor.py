@@ -167,7 +167,7 @@ def _drawing() -> Finding:
     if installed("mujoco") is None:
         return Finding("GL (pictures)", "not looked for without mujoco, which draws")
     try:
-        from kodex.tasks import gl
+        from kodex.tasks.rendering import PACKAGES, gl_candidates, gl_library, gl_trouble
     except MissingFeatureError:
         return Finding(
             "GL (pictures)",
@@ -176,19 +176,19 @@ def _drawing() -> Finding:
             install_command("adroit"),
         )
     try:
-        chosen = gl.library()
+        chosen = gl_library()
     except MissingFeatureError:
-        tried = "; ".join(f"{name}: {gl.trouble(name)}" for name in gl.candidates())
-        switched_off = not gl.candidates()
+        tried = "; ".join(f"{name}: {gl_trouble(name)}" for name in gl_candidates())
+        switched_off = not gl_candidates()
         return Finding(
             "GL (pictures)",
             "switched off by MUJOCO_GL" if switched_off else tried,
             "No videos and no pictures of environments; everything else works.",
             "unset MUJOCO_GL"
             if switched_off
-            else f"apt-get install {gl.PACKAGES['egl']}  # Debian and Ubuntu, as root",
+            else f"apt-get install {PACKAGES['egl']}  # Debian and Ubuntu, as root",
         )
-    others = [name for name in gl.candidates() if name != chosen and gl.trouble(name) is None]
+    others = [name for name in gl_candidates() if name != chosen and gl_trouble(name) is None]
     return Finding("GL (pictures)", ", ".join([f"{chosen} (in use)", *others]))
 
 

@@ -91,7 +91,7 @@ def fit(
     found = stream(demonstrations, skip_bad=skip_bad)
     everything: Sequence[Trajectory] = found
     if controller == "pd":
-        from kodex.experiments.controllers import tracked_by_pd  # which tries it in a simulation
+        from kodex.experiments.conditions import tracked_by_pd  # which tries it in a simulation
 
         recipes = [tracked_by_pd(everything).changed(lifting=lifting, single=single_precision)]
     else:
@@ -203,7 +203,7 @@ def _fit_one(
     from kodex.koopman import too_little_data
     from kodex.policies import dynamics_of, save
     from kodex.policies import fit as fit_policy
-    from kodex.policies.held_out import doubts
+    from kodex.policies.diagnostics import doubts
     from kodex.storage import remove_output
 
     unfinished = output.with_name(f"{output.name}.unfinished")
@@ -214,15 +214,15 @@ def _fit_one(
     seconds = time.perf_counter() - began
     dynamics = dynamics_of(policy)
     record = None if dynamics is None else dynamics.record
-    judged, shown, held_out = policy, training_set, validation_set
+    asked, shown, held_out = policy, training_set, validation_set
     if not getattr(recipe.learner, "validates", True) and not held_out and 5 <= len(shown) <= FEW:
-        # All were learned from, so what is judged is learned from four fifths of them.
+        # All were learned from, so what is asked is learned from four fifths of them.
         kept = len(shown) - len(shown) // 5
         shown, held_out = shown[:kept], shown[kept:]
-        judged = fit_policy(shown, recipe=recipe)
+        asked = fit_policy(shown, recipe=recipe)
     for sentence in (
         *([] if record is None else too_little_data(record)),
-        *doubts(judged, _some(shown), _some(held_out)),
+        *doubts(asked, _some(shown), _some(held_out)),
     ):
         say(f"note: {sentence}", stderr=True)
     counts = {"training": len(training_set), "validation": len(validation_set)}

@@ -91,9 +91,6 @@ def with_placeholders(function: Callable[..., None]) -> Callable[..., None]:
 
 def _unwrapped(text: str) -> str:
     """Return a docstring whose description of each parameter is one line, for the terminal."""
-    if "Parameters\n---" in text:
-        block = r"(?m)^ {4}\S.*(?:\n {4}\S.*)+$"
-        return re.sub(block, lambda found: "    " + " ".join(found[0].split()), text)
     return re.sub(r"\n {8,}(?=\S)", " ", text)
 
 

@@ -35,8 +35,8 @@ from kodex.koopman import (
     worries,
 )
 from kodex.policies import load as load_policy
+from kodex.policies.diagnostics import OperatorRole, believed_shares, operator_role
 from kodex.policies.files import POLICIES, policy_folder
-from kodex.policies.operator_role import OperatorRole, believed_shares, operator_role
 from kodex.policies.parts import dynamics_of, part_of
 from kodex.storage import read_header, read_model
 
@@ -59,19 +59,14 @@ def inspect(
 ) -> None:
     """Show what a learned model is, what K does for it, and what to worry about.
 
-    Parameters
-    ----------
-    model
-        Folder of a policy, of Koopman dynamics, or of a run, whose validation demonstrations then
-        show errors out of sample.
-    demonstrations
-        File of demonstrations to predict: errors by horizon, residuals of modes, and how far the
-        observables are from closing under one step. They are out of sample if the model has not
-        learned from them.
-    horizon
-        States of an episode, over which growth is measured.
-    top
-        How many modes and components to show.
+    Args:
+        model: folder of a policy, of Koopman dynamics, or of a run, whose validation demonstrations
+            then show errors out of sample
+        demonstrations: file of demonstrations to predict: errors by horizon, residuals of modes,
+            and how far the observables are from closing under one step; they are out of sample if
+            the model has not learned from them
+        horizon: states of an episode, over which growth is measured
+        top: how many modes and components to show
     """
     folder = policy_folder(model)
     policy = load_policy(folder) if read_model(folder).type in POLICIES else None

@@ -14,8 +14,7 @@ from kodex.cli.terminal import console, say
 from kodex.errors import explaining
 from kodex.evaluation import evaluate
 from kodex.experts.actor import load_actor
-from kodex.experts.dapg.demonstrations import read_pairs
-from kodex.experts.dapg.settings import SHIPPED, DapgSettings
+from kodex.experts.dapg.settings import SHIPPED, DapgSettings, read_pairs
 from kodex.storage import read_header, read_model, write_model
 from kodex.tasks import Task
 from kodex.tasks import task as task_named

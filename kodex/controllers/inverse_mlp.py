@@ -14,11 +14,10 @@ from kodex.controllers.transitions import Transitions, check_joints
 from kodex.demonstrations import check_training
 from kodex.demonstrations.trajectory_set import hold_out
 from kodex.errors import InputError
-from kodex.networks.mlp import Mlp, mlp_parameters
+from kodex.networks.mlp import Mlp, Standardiser, mlp_parameters
 from kodex.networks.operations import Signal
 from kodex.networks.training import TrainingConfig, TrainingProblem, train
 from kodex.seeding import generator, seed_field
-from kodex.standardiser import Standardiser
 from kodex.storage import Stored
 from kodex.trajectory import Array, Trajectory
 

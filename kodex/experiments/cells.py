@@ -19,8 +19,7 @@ from kodex.errors import InputError
 from kodex.evaluation import Results, Score, evaluate, score, write_results
 from kodex.evaluation.analysis import Analysis, write_analysis
 from kodex.executors import one_blas_thread
-from kodex.experiments.conditions import Condition
-from kodex.experiments.controllers import with_relearned_controller
+from kodex.experiments.conditions import Condition, with_relearned_controller
 from kodex.experiments.provenance import provenance, same_settings, settings_of
 from kodex.experiments.store import Data, Learned, Store
 from kodex.experts import expert, spread_of

@@ -1,17 +1,30 @@
-"""Where a policy is evaluated: starts, world and sensors.
+"""Where a policy is evaluated, starts, world and sensors, and controllers that a world gives it.
 
 A seed of a study is one whole repetition: it draws the demonstrations, it is the seed of the
 learner, and it has starts of its own. So the episodes of three seeds are independent of each other,
 and a rate over all of them has Wilson's interval; how far the seeds differ is said beside it.
+
+Two controllers need a simulator. PD control learns from demonstrations without actions: the servos
+are read from the model of the task, and better gains are found by trying them in its simulation, so
+nobody tunes anything. And a controller is learned again when the hand's mass changes, as the paper
+does. The reference stays what was learned without the variation; only what tracks it is learned
+again, from the expert's episodes with it, whether they succeeded or not.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from kodex.controllers import PdControllerLearner
 from kodex.errors import InputError
 from kodex.evaluation import PUBLISHED_SEED
-from kodex.rollout import Sensors
-from kodex.tasks import Task
-from kodex.trajectory import Distribution, Starts
+from kodex.interfaces import LearnedPolicy, PolicyLearner
+from kodex.policies import TrackingLearner
+from kodex.policies.parts import part_of, with_part
+from kodex.policies.recipes import Recipe
+from kodex.policies.tracking import TRACKER
+from kodex.rollout import Sensors, servos_of, trying_in
+from kodex.tasks import Task, task
+from kodex.trajectory import Distribution, Starts, Trajectory, task_of
 
 BLOCK = 10_000  # starts of a draw that belong to one seed of a study, at most
 
@@ -47,3 +60,32 @@ class Condition:
         first = BLOCK * seed
         drawn = task.starts(self.distribution, count=first + self.instances, seed=self.seed)
         return drawn[first:]
+
+
+def tracked_by_pd(demonstrations: Sequence[Trajectory]) -> Recipe:
+    """Return the recipe for `demonstrations`, of which the task must be known."""
+    name = task_of(demonstrations[0])
+    if name is None:
+        raise InputError("the demonstrations do not say which task they are of, so no gains fit")
+    world = task(name)
+    controller = PdControllerLearner(servos_of(world), simulate=trying_in(world))
+    return Recipe(
+        "pd",
+        "the paper's dynamics (Set 3, pseudo-inverse, open loop) with PD control",
+        TrackingLearner(controller=controller),
+    )
+
+
+def with_relearned_controller(
+    policy: LearnedPolicy, learner: PolicyLearner, episodes: Sequence[Trajectory]
+) -> LearnedPolicy:
+    """Return `policy` with a controller of the same kind, learned from `episodes`."""
+    if part_of(policy, "controller") is None:
+        raise InputError(
+            "only a policy that tracks a reference has a controller to learn again; "
+            f"found {policy!r:.80}"
+        )
+    controller = (part_of(learner, "controller") or TRACKER).fit(episodes)
+    adapted = with_part(policy, "controller", controller)
+    assert adapted is not None
+    return adapted

@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kodex.errors import InputError
+from kodex.errors import InputError, named_object
 from kodex.experts import as_expert, expert_of, load_actor
 from kodex.interfaces import Policy
-from kodex.lookup import named_object
 from kodex.policies import load, policy_folder
 from kodex.storage import read_header
 from kodex.world import World
@@ -37,8 +36,8 @@ def named_world(
 
     assert env is not None
     named = success in ("end", "ever")
-    judge: Any = success if named else named_object(success, "a success criterion")
-    return environment(env, success=judge, horizon=horizon)
+    criterion: Any = success if named else named_object(success, "a success criterion")
+    return environment(env, success=criterion, horizon=horizon)
 
 
 def named_expert(name: str | None, world: World) -> Policy:

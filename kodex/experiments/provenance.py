@@ -24,7 +24,6 @@ import numpy as np
 from kodex import __version__
 from kodex.demonstrations.spreading import Part, summed
 from kodex.interfaces import PolicyLearner
-from kodex.policies.recipes import PresetLearner
 from kodex.storage import read_header
 from kodex.trajectory import Trajectory
 
@@ -62,7 +61,8 @@ def settings_of(learner: PolicyLearner, task: str | None) -> dict[str, Any]:
 
 def _for_task(value: Any, task: str | None) -> Any:
     """Return a learner whose settings depend on the task, as a baseline's do, as it is for it."""
-    return value.learner_for(task) if isinstance(value, PresetLearner) else value
+    learner_for = getattr(value, "learner_for", None)
+    return value if learner_for is None else learner_for(task)
 
 
 def _data(value: Any, task: str | None) -> Any:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from kodex.baselines import BASELINES as METHODS
 from kodex.baselines import SIZES, Size
-from kodex.errors import InputError
+from kodex.errors import InputError, look_up
 from kodex.evaluation import CONFIRMING_SEED, PUBLISHED_SEED, VALIDATION_SEED
 from kodex.experiments.cells import Cell
 from kodex.experiments.conditions import Condition
@@ -17,7 +17,6 @@ from kodex.lifting import (
     StandardisedLearner,
     lifting_learner,
 )
-from kodex.lookup import look_up
 from kodex.policies import ConditionedLearner, LiftedLearner, TrackingLearner
 from kodex.policies.parts import with_part
 from kodex.policies.recipes import (

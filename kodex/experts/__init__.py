@@ -3,16 +3,18 @@
 Acting and collecting need NumPy only. Training needs torch: see `kodex.experts.dapg`.
 """
 
-from kodex.experts.actor import Actor, NoisyActor, load_actor
-from kodex.experts.collection import collect, spread_of, starts_for, tried
-from kodex.experts.sources import (
+from kodex.experts.actor import (
+    Actor,
+    NoisyActor,
     ScriptedExpert,
     ShippedExpert,
     as_expert,
     expert,
     expert_of,
+    load_actor,
     shipped_expert,
 )
+from kodex.experts.collection import collect, spread_of, starts_for, tried
 
 __all__ = [
     "Actor",

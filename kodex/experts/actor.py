@@ -1,11 +1,16 @@
-"""An expert is a small network from the observation to the action; it acts in NumPy alone.
+"""Experts that act: a network per task that is shipped, one trained by yourself, or a function.
 
-`Actor` is deterministic. `NoisyActor` adds exploration noise that depends on a seed and on the
-first observation of an episode only, so it is the same in any batch and can be computed again.
+A network from the observation to the action acts in NumPy alone. `Actor` is deterministic.
+`NoisyActor` adds exploration noise that depends on a seed and on the first observation of an
+episode only, so it is the same in any batch and can be computed again.
+
+A function is given one observation as the world shows it and returns an action: what somebody wrote
+down about how to do the job. A class is made anew for every episode, so that its objects, which are
+then called, can remember.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -13,13 +18,13 @@ from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 
-from kodex.errors import InputError
+from kodex.errors import InputError, look_up, named_object
 from kodex.interfaces import Policy, PolicySpec, Step
-from kodex.networks.mlp import Mlp
+from kodex.networks.mlp import Mlp, Standardiser
 from kodex.seeding import generator
-from kodex.standardiser import Standardiser
-from kodex.storage import Stored, check_model, read_model, restoring
+from kodex.storage import Stored, check_model, read_header, read_model, restoring
 from kodex.trajectory import Array
+from kodex.world import World
 
 TYPE = "actor"
 Acting = TypeVar("Acting", bound=Policy)
@@ -174,3 +179,90 @@ class NoisyActor(Generic[Acting]):
     def _generator(self, first: Array) -> np.random.Generator:
         content = np.ascontiguousarray(first, dtype="<f8").tobytes()
         return generator(self.seed, "noise", hashlib.sha256(content).hexdigest())
+
+
+WEIGHTS = Path(__file__).parent / "weights"
+FOLDERS = {name: WEIGHTS / name for name in ("tool", "door", "relocation", "reorientation")}
+Act = Callable[[Any], Any]  # of one observation
+
+
+@dataclass(frozen=True)
+class ShippedExpert:
+    """What is known about an expert without running it."""
+
+    task: str
+    folder: Path
+    provenance: Mapping[str, Any]  # origin, command, seed, measured success
+
+
+def expert(name: str) -> Actor:
+    """Return the shipped expert of the task called `name`; it observes the task's observation."""
+    return load_actor(_folder(name))
+
+
+def expert_of(world: World) -> Actor:
+    """Return the shipped expert of a task; other worlds have none."""
+    if world.name not in FOLDERS:
+        raise InputError(
+            f"no expert for {world.name} comes with kodex: give one, expert=FUNCTION in Python or "
+            "--expert MODULE:FUNCTION, from an observation to an action"
+        )
+    return expert(world.name)
+
+
+def shipped_expert(name: str) -> ShippedExpert:
+    """Return where the expert of the task called `name` comes from, and how good it is."""
+    folder = _folder(name)
+    return ShippedExpert(name, folder, read_header(folder)["provenance"])
+
+
+def _folder(name: str) -> Path:
+    return look_up(name, FOLDERS, "experts")
+
+
+@dataclass(frozen=True, eq=False)
+class ScriptedExpert:
+    """A policy that asks a function, episode by episode."""
+
+    function: Act | type
+    world: World
+
+    @property
+    def spec(self) -> PolicySpec:
+        """It observes what the world shows, and has no reference."""
+        return PolicySpec(layout=None, action_size=self.world.action_size, observes="observation")
+
+    def begin(self, first: Array, context: Array | None = None) -> tuple[Act, ...]:
+        """Return what acts in each episode."""
+        if isinstance(self.function, type):
+            return tuple(self.function() for _ in first)
+        return (self.function,) * len(first)
+
+    def step(self, memory: tuple[Act, ...], observed: Array) -> Step:
+        """Return the actions for what is `observed`, (episodes, d) -> (episodes, m)."""
+        taken = [act(self.world.as_shown(row)) for act, row in zip(memory, observed, strict=True)]
+        actions = np.array([np.ravel(np.asarray(each, dtype=np.float64)) for each in taken])
+        if actions.shape != (len(observed), self.world.action_size):
+            raise InputError(
+                f"an expert of {self.world.name} returns {self.world.action_size} numbers; "
+                f"found {np.shape(taken[0])}"
+            )
+        return Step(actions, memory)
+
+    def predict(self, first: Array, horizon: int, context: Array | None = None) -> Array:
+        """Refuse: there is no reference."""
+        raise InputError("an expert acts directly, without a reference to predict")
+
+
+def as_expert(expert: Policy | Act | str, world: World) -> Policy:
+    """Return `expert` as a policy: itself, or what a function, class or `module:function` does."""
+    if isinstance(expert, str):
+        expert = named_object(expert, "an expert")
+    if isinstance(expert, Policy):
+        return expert
+    if not callable(expert):
+        raise InputError(
+            "an expert is a policy, or a function from an observation to an action; "
+            f"found {type(expert).__name__}"
+        )
+    return ScriptedExpert(expert, world)

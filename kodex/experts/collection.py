@@ -18,8 +18,7 @@ import numpy as np
 from kodex.demonstrations import TrajectorySet
 from kodex.errors import InputError
 from kodex.executors import one_blas_thread, progress_bar
-from kodex.experts.actor import NoisyActor
-from kodex.experts.sources import Act, as_expert, expert_of
+from kodex.experts.actor import Act, NoisyActor, as_expert, expert_of
 from kodex.interfaces import Policy
 from kodex.rollout import roll_out_batches
 from kodex.seeding import generator

@@ -4,7 +4,8 @@ Nothing here computes; it writes down which arrays of the policy meet which vect
 not listed is refused by its name, so nothing is ever exported by half.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -34,14 +35,13 @@ from kodex.policies import (
     LiftedPolicy,
     TrackingPolicy,
 )
-from kodex.policies.monitor import Monitored
 from kodex.policies.neighbours import NEAREST, NeighboursPolicy
 from kodex.policies.parts import part_of
 
 
 def program_of(policy: Policy) -> Program:
     """Return how `policy` acts; a monitor beside it is left out."""
-    policy = policy.inner if isinstance(policy, Monitored) else policy
+    policy = part_of(policy, "inner") if hasattr(policy, "monitor") else policy
     beside: ContextSpec | None = part_of(policy, "context")
     inner = _policy(policy if beside is None else part_of(policy, "inner"))
     layout = policy.spec.layout
@@ -70,19 +70,9 @@ def program_of(policy: Policy) -> Program:
 
 
 def _policy(policy: Policy) -> Part:
-    match policy:
-        case LiftedPolicy():
-            lifting, outputs = policy.dynamics.lifting, policy.outputs
-            return _forgetful(lambda seen: affine(lifted(lifting, seen), outputs))
-        case KoopmanPolicy():
-            return koopman_part(policy)
-        case ClonedPolicy():
-            return _forgetful(lambda seen: _cloned(policy, seen))
-        case TrackingPolicy():
-            return _tracking(policy)
-        case NeighboursPolicy():
-            return _forgetful(lambda seen: _neighbours(policy, seen))
-    raise refusal(policy)
+    if type(policy) not in ACTING:
+        raise refusal(policy)
+    return ACTING[type(policy)](policy)
 
 
 def _forgetful(output: Callable[[Vector], Vector]) -> Part:
@@ -90,17 +80,28 @@ def _forgetful(output: Callable[[Vector], Vector]) -> Part:
     return Part(0, lambda first: join(), lambda memory, seen: (output(seen), join()))
 
 
-def _cloned(policy: ClonedPolicy, seen: Vector) -> Vector:
-    standard = (seen - constant(policy.standardiser.shift)) / constant(policy.standardiser.scale)
-    predicted = outputs_of(Mlp.of(policy.parameters, "network"), standard)
+def _lifted(policy: LiftedPolicy) -> Part:
+    lifting, outputs = policy.dynamics.lifting, policy.outputs
+    return _forgetful(lambda seen: affine(lifted(lifting, seen), outputs))
+
+
+def _cloned(policy: ClonedPolicy) -> Part:
+    standard = policy.standardiser
+    network = Mlp.of(policy.parameters, "network")
     scale, shift = policy.parameters["action scale"], policy.parameters["action shift"]
-    return predicted * constant(scale) + constant(shift)
+
+    def output(seen: Vector) -> Vector:
+        inputs = (seen - constant(standard.shift)) / constant(standard.scale)
+        return outputs_of(network, inputs) * constant(scale) + constant(shift)
+
+    return _forgetful(output)
 
 
-def _neighbours(policy: NeighboursPolicy, seen: Vector) -> Vector:
-    states = policy.states / policy.scale
-    at = seen / constant(policy.scale)
-    return nearest(at, states, policy.actions, policy.count, NEAREST)
+def _neighbours(policy: NeighboursPolicy) -> Part:
+    states, scale = policy.states / policy.scale, constant(policy.scale)
+    return _forgetful(
+        lambda seen: nearest(seen / scale, states, policy.actions, policy.count, NEAREST)
+    )
 
 
 def _tracking(policy: TrackingPolicy) -> Part:
@@ -157,6 +158,16 @@ def _tracking_often(policy: TrackingPolicy) -> Part:
         return action, join(_either(is_first, after, inner), before, reference, following)
 
     return Part(size + 2 * joints + 1, begin, step)
+
+
+# the kinds of policies that can be exported, and how each acts
+ACTING: Mapping[type, Callable[[Any], Part]] = {
+    LiftedPolicy: _lifted,
+    KoopmanPolicy: koopman_part,
+    ClonedPolicy: _cloned,
+    TrackingPolicy: _tracking,
+    NeighboursPolicy: _neighbours,
+}
 
 
 def _either(flag: Vector, one: Vector, other: Vector) -> Vector:

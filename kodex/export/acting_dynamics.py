@@ -5,6 +5,9 @@ per joint, and the integrator that keeps the energy. The published form solves a
 every step, which no target here does without a library.
 """
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 import numpy as np
 
 from kodex.baselines import LstmDynamics, NdpDynamics, NgfDynamics, NnDynamics
@@ -108,22 +111,13 @@ def _plus(vector: Vector, number: float) -> Vector:
 
 def dynamics_part(dynamics: ReferenceDynamics) -> Part:
     """Return how `dynamics` give references."""
-    match dynamics:
-        case KoopmanDynamics(relift=True):
-            return _relifted(dynamics)
-        case KoopmanDynamics():
-            return _open_loop(dynamics)
-        case ObserverDynamics():
-            return _observer(dynamics)
-        case NnDynamics():
-            return _network_dynamics(dynamics)
-        case LstmDynamics():
-            return _lstm(dynamics)
-        case NdpDynamics():
-            return _primitives(dynamics)
-        case NgfDynamics():
-            return fabric_part(dynamics)
-    raise refusal(dynamics)
+    if type(dynamics) not in REFERENCES:
+        raise refusal(dynamics)
+    return REFERENCES[type(dynamics)](dynamics)
+
+
+def _koopman(dynamics: KoopmanDynamics) -> Part:
+    return _relifted(dynamics) if dynamics.relift else _open_loop(dynamics)
 
 
 def _open_loop(dynamics: KoopmanDynamics) -> Part:
@@ -238,3 +232,14 @@ def _basis(dmp: Dmp, phase: Vector) -> Vector:
     values = elementwise("exp", away * away * constant(-widths))
     total = affine(values, np.ones((1, len(centres))))
     return values * spread(phase / total, len(centres))
+
+
+# the kinds of dynamics that can be exported, and how each gives references
+REFERENCES: Mapping[type, Callable[[Any], Part]] = {
+    KoopmanDynamics: _koopman,
+    ObserverDynamics: _observer,
+    NnDynamics: _network_dynamics,
+    LstmDynamics: _lstm,
+    NdpDynamics: _primitives,
+    NgfDynamics: fabric_part,
+}

@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kodex.demonstrations import TrajectorySet
-from kodex.errors import InputError
-from kodex.formats.recording import Taken
-from kodex.formats.roles import Roles
-from kodex.lookup import look_up
+from kodex.errors import InputError, look_up
+from kodex.formats.recording import Roles, Taken
 from kodex.storage import in_words
 
 __all__ = ["FORMATS", "Format", "Roles", "Taken", "read_as", "recognised", "write_as"]
@@ -32,7 +30,7 @@ class Format(NamedTuple):
 FORMATS: dict[str, Format] = {
     "kodex": Format("kodex.formats.own:read", "kodex.formats.own:write"),
     "minari": Format("kodex.formats.minari:read", "kodex.formats.minari:write"),
-    "lerobot": Format("kodex.formats.lerobot:read", "kodex.formats.lerobot_writing:write"),
+    "lerobot": Format("kodex.formats.lerobot:read", "kodex.formats.lerobot:write"),
     "robomimic": Format("kodex.formats.robomimic:read", "kodex.formats.robomimic:write"),
     "d4rl": Format("kodex.formats.d4rl:read"),
     "numpy": Format("kodex.formats.tables:read_numpy"),

@@ -13,8 +13,7 @@ import numpy as np
 
 from kodex.errors import InputError
 from kodex.formats import hdf5
-from kodex.formats.recording import Recording, Taken, add_columns
-from kodex.formats.roles import Roles
+from kodex.formats.recording import Recording, Roles, Taken, add_columns
 
 
 def is_d4rl(file: h5py.File) -> bool:

@@ -14,8 +14,7 @@ import numpy as np
 from kodex.demonstrations import TrajectorySet
 from kodex.errors import InputError
 from kodex.formats import hdf5
-from kodex.formats.recording import Recording, Taken, add_columns, not_held
-from kodex.formats.roles import Roles
+from kodex.formats.recording import Recording, Roles, Taken, add_columns, not_held
 from kodex.storage import new_folder, read_json
 from kodex.trajectory import ActionRange, Trajectory
 

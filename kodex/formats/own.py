@@ -9,8 +9,7 @@ from kodex.demonstrations import TrajectorySet
 from kodex.demonstrations import read as read_file
 from kodex.demonstrations import write as write_file
 from kodex.errors import InputError
-from kodex.formats.recording import Taken
-from kodex.formats.roles import Roles
+from kodex.formats.recording import Roles, Taken
 
 
 def read(path: Path, roles: Roles) -> Taken:

@@ -1,8 +1,19 @@
-"""What a foreign file holds, before anybody says what is robot and what is object."""
+"""What a foreign file holds, and which of its columns are robot, object, action and context.
+
+Columns are named by patterns, `joint_*`, or by ranges, `observation_0:27`, on the command line or
+in a small JSON file:
+
+```json
+{"robot": ["observation_0:27"], "object": ["observation_27:39"], "context": ["goal_*"],
+ "names": {"observation_0": "arm_slide"}, "time_step": 0.01, "action_range": [-1, 1],
+ "units": {"arm_slide": "m"}, "task": "open the door"}
+```
+"""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +22,64 @@ from kodex.demonstrations import TrajectorySet
 from kodex.demonstrations.assembling import Fields, Range, assemble
 from kodex.demonstrations.tables import named_columns
 from kodex.errors import InputError
-from kodex.formats.roles import Roles
+from kodex.storage import read_json
 from kodex.trajectory import ActionRange, StateLayout
+
+LISTS = ("robot", "object", "actions", "context")
+
+
+@dataclass(frozen=True)
+class Roles:
+    """What the columns are for, as far as somebody said so; the file says the rest."""
+
+    robot: tuple[str, ...] | None = None
+    object: tuple[str, ...] | None = None
+    actions: tuple[str, ...] | None = None  # of a table; other formats know their actions
+    context: tuple[str, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)  # column -> what to call it
+    episode: str | None = None  # of a table: the column that numbers the episodes
+    step: str | None = None
+    time_step: float | None = None
+    action_range: tuple[float, float] | None = None
+    units: Mapping[str, str] = field(default_factory=dict)
+    task: str | None = None
+
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """Return the roles that a JSON file names."""
+        content = read_json(path)
+        known = [each.name for each in fields(cls)]
+        if not isinstance(content, dict) or not set(content) <= set(known):
+            found = ", ".join(content) if isinstance(content, dict) else type(content).__name__
+            raise InputError(f"{path} may name {', '.join(known)}; found {found}")
+        for name, value in content.items():
+            if not _is_right(name, value):
+                raise InputError(f"{path}: {name} cannot be {value!r}")
+        listed = {
+            name: tuple(content[name]) for name in (*LISTS, "action_range") if name in content
+        }
+        return cls(**{**content, **listed})
+
+    def changed(self, **settings: Any) -> "Roles":
+        """Return these roles with the `settings` that are not None."""
+        return replace(
+            self, **{name: value for name, value in settings.items() if value is not None}
+        )
+
+
+def _is_right(name: str, value: Any) -> bool:
+    if name in LISTS:
+        return isinstance(value, list) and all(isinstance(each, str) for each in value)
+    if name in ("names", "units"):
+        return isinstance(value, dict) and all(isinstance(each, str) for each in value.values())
+    if name == "action_range":
+        return isinstance(value, list) and len(value) == 2 and all(map(_is_number, value))
+    return _is_number(value) if name == "time_step" else isinstance(value, str)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
 
 Columns = dict[str, NDArray[Any]]  # of one episode, a row per state each
 
@@ -68,15 +135,15 @@ class Recording:
         self._expect_equal_columns()
         layout, context = self._assigned(roles)
         episodes = []
-        for number, (columns, fields) in enumerate(zip(self.columns, self.fields, strict=True)):
+        for number, (columns, beside) in enumerate(zip(self.columns, self.fields, strict=True)):
             episode: Fields = {
                 "states": np.column_stack([columns[name] for name in layout.names]),
-                **fields,
+                **beside,
             }
             if context:
                 given = _constant(number, columns, context)
                 renamed = {roles.names.get(name, name): value for name, value in given.items()}
-                episode["context"] = {**fields.get("context", {}), **renamed}
+                episode["context"] = {**beside.get("context", {}), **renamed}
             episodes.append(episode)
             if "actions" in episode and len(episode["actions"]) == len(episode["states"]):
                 self.lose("the last action of each episode, which no state follows")

@@ -9,8 +9,7 @@ from kodex.demonstrations.assembling import ALIASES, assemble
 from kodex.demonstrations.from_arrays import demonstrations_from
 from kodex.demonstrations.tables import as_columns, episodes_of_columns
 from kodex.errors import InputError, explaining
-from kodex.formats.recording import Taken
-from kodex.formats.roles import Roles
+from kodex.formats.recording import Roles, Taken
 from kodex.storage.archives import read_archive
 from kodex.trajectory import StateLayout
 

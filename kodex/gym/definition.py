@@ -23,9 +23,16 @@ from numpy.typing import NDArray
 
 from kodex import seeding
 from kodex.errors import InputError
-from kodex.gym.copies import AnyEnv, AnyVectorEnv, Copies, SingleCopies, VectorCopies, info_of
-from kodex.gym.finding import maker_of
 from kodex.gym.flattening import Flattening
+from kodex.gym.making import (
+    AnyEnv,
+    AnyVectorEnv,
+    Copies,
+    SingleCopies,
+    VectorCopies,
+    info_of,
+    maker_of,
+)
 from kodex.gym.simulation import EnvironmentSimulation
 from kodex.trajectory import (
     ActionRange,
@@ -37,7 +44,7 @@ from kodex.trajectory import (
     Trajectory,
 )
 
-Judge = Callable[[Any, Mapping[str, Any]], bool]  # of an observation and its info
+GoalTest = Callable[[Any, Mapping[str, Any]], bool]  # of an observation and its info
 When = Literal["end", "ever"]
 INFO_KEYS = ("success", "is_success")
 START_NAMES = ("reset_seed",)
@@ -62,7 +69,7 @@ class Environment:
     copies: Callable[[int], Copies] = field(repr=False)  # as many as are asked for
     largest_batch: int
     when: When = "end"  # the goal must be achieved at the last state, or at any
-    judge: Judge | None = None  # None: `info` says it
+    goal_test: GoalTest | None = None  # None: `info` says it
     context: tuple[str, ...] = ()  # what `info["context"]` names when an episode begins
     variation: None = None
 
@@ -125,8 +132,8 @@ class Environment:
 
     def achieved(self, observation: Any, info: Mapping[str, Any]) -> bool | None:
         """Return whether the goal is achieved now; None: `info` does not say."""
-        if self.judge is not None:
-            return bool(self.judge(observation, info))
+        if self.goal_test is not None:
+            return bool(self.goal_test(observation, info))
         for key in INFO_KEYS:
             if key in info:
                 return bool(np.all(info[key]))
@@ -136,7 +143,7 @@ class Environment:
 def environment(
     source: str | AnyEnv | AnyVectorEnv | Callable[[], AnyEnv],
     *,
-    success: When | Judge = "end",
+    success: When | GoalTest = "end",
     horizon: int | None = None,
     batch: int = BATCH,
     name: str | None = None,
@@ -188,7 +195,7 @@ def environment(
         copies=given.copies,
         largest_batch=given.largest_batch,
         when="end" if callable(success) else success,
-        judge=success if callable(success) else None,
+        goal_test=success if callable(success) else None,
         context=given.context,
     )
 

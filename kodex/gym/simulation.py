@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kodex.errors import InputError
-from kodex.gym.copies import Copies, Outcome
+from kodex.gym.making import Copies, Outcome
 from kodex.trajectory import Array, Starts
 
 if TYPE_CHECKING:

@@ -1,12 +1,18 @@
 """Learning linear dynamics of observables, and what they are like once learned."""
 
 from kodex.koopman.analysis import (
+    EigenpairResiduals,
+    Invariance,
     Mode,
     OneStepResiduals,
     Spectrum,
     Term,
+    eigenpair_residuals,
+    invariance,
     modes,
     one_step_residuals,
+    pseudospectrum,
+    residual_moment,
     spectrum,
 )
 from kodex.koopman.correction import Correction, innovation_covariance, noise_covariance
@@ -47,14 +53,6 @@ from kodex.koopman.observer import (
     steady_state_gain,
 )
 from kodex.koopman.record import FitRecord
-from kodex.koopman.residuals import (
-    EigenpairResiduals,
-    Invariance,
-    eigenpair_residuals,
-    invariance,
-    pseudospectrum,
-    residual_moment,
-)
 from kodex.koopman.stability import (
     Contraction,
     clip_radius,

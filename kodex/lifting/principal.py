@@ -69,7 +69,7 @@ class PrincipalFeatures(StateFirst):
     @classmethod
     def restore(cls, stored: Stored) -> Self:
         """Return what `stored` was made from."""
-        from kodex.lifting.table import restore_lifting  # late: the table lists this class
+        from kodex.lifting import restore_lifting  # late: the table lists this class
 
         inner = restore_lifting(stored.parts["inner"])
         if not isinstance(inner, FourierFeatures | ReluFeatures):

@@ -77,7 +77,7 @@ class Stacked(BeginsWithState):
     @classmethod
     def restore(cls, stored: Stored) -> Self:
         """Return what `stored` was made from."""
-        from kodex.lifting.table import restore_lifting  # late: the table lists this class
+        from kodex.lifting import restore_lifting  # late: the table lists this class
 
         indices = range(stored.config["count"])
         return cls(

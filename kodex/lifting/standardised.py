@@ -93,7 +93,7 @@ class Standardised:
     @classmethod
     def restore(cls, stored: Stored) -> Self:
         """Return what `stored` was made from."""
-        from kodex.lifting.table import restore_lifting  # late: the table lists this class
+        from kodex.lifting import restore_lifting  # late: the table lists this class
 
         return cls(
             layout=StateLayout.of_config(stored.config["layout"]),

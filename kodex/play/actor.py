@@ -12,9 +12,8 @@ import numpy as np
 
 from kodex.interfaces import Policy
 from kodex.play.episode import PERFECT, Episode, observed_spread
-from kodex.play.exchanged import SECONDS, USUAL, Begin, Frames, Live, Settings
+from kodex.play.exchanged import SECONDS, USUAL, Begin, Frames, Live, Push, Settings
 from kodex.play.mujoco_studio import messages, plugin, sim
-from kodex.play.push import Push
 from kodex.tasks import Task
 from kodex.tasks import task as task_named
 from kodex.trajectory import Array, Start

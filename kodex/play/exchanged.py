@@ -24,6 +24,15 @@ class Begin(messages.Event):  # type: ignore[misc]
 
 
 @dataclass(frozen=True)
+class Push(messages.Event):  # type: ignore[misc]
+    """Asks for a force on the centre of a body, for some control steps."""
+
+    body: str
+    newtons: tuple[float, float, float]  # (x, y, z) of the world
+    steps: int
+
+
+@dataclass(frozen=True)
 class Settings(messages.Snapshot):  # type: ignore[misc]
     """How time runs, and how well the state is measured."""
 

@@ -12,7 +12,7 @@ from kodex.baselines.bc import CloningLearner
 from kodex.controllers import InverseMlpLearner, RidgeControllerLearner
 from kodex.demonstrations import check_training, expect_trajectories
 from kodex.demonstrations.spreading import spread
-from kodex.errors import InputError, explaining
+from kodex.errors import InputError, explaining, look_up
 from kodex.interfaces import (
     ControllerLearner,
     DynamicsLearner,
@@ -22,7 +22,6 @@ from kodex.interfaces import (
 )
 from kodex.koopman import KoopmanLearner, ObserverLearner, Ridge
 from kodex.lifting import FourierLearner, RadialLearner, StandardisedLearner, lifting_learner
-from kodex.lookup import look_up
 from kodex.networks.training import TrainingConfig
 from kodex.policies.conditioned import ConditionedLearner
 from kodex.policies.koopman_learner import KoopmanPolicyLearner

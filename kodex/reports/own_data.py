@@ -17,14 +17,13 @@ from kodex.errors import InputError
 from kodex.evaluation.analysis import Analysis
 from kodex.interfaces import LearnedPolicy
 from kodex.policies import load, monitored
-from kodex.policies.held_out import actions_along, unexplained
+from kodex.policies.diagnostics import actions_along, unexplained
 from kodex.reports.figures import reference_plot
 from kodex.reports.page import wording
 from kodex.reports.page.dynamics_sections import reference_section, spectrum_section
-from kodex.reports.page.markup import Markup, table
 from kodex.reports.page.page import cards, header, page
-from kodex.reports.page.section import Picture, Section, absent, paragraph
-from kodex.reports.page.task_facts import UNKNOWN
+from kodex.reports.page.section import Markup, Picture, Section, absent, paragraph, table
+from kodex.reports.page.wording import UNKNOWN
 from kodex.reports.report import PAGE, write_files
 from kodex.storage import read_header
 from kodex.trajectory import Array, Trajectory

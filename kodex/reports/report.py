@@ -21,7 +21,7 @@ from kodex.reports.page.outcome_sections import (
 )
 from kodex.reports.page.page import header, numbers_section, page, provenance_section, run_page
 from kodex.reports.page.section import Picture, Section, paragraph
-from kodex.reports.page.task_facts import TASKS, facts_of
+from kodex.reports.page.wording import TASKS, facts_of
 from kodex.reports.run import Run, read_run
 from kodex.reports.study import PLAN, StudyResults, read_study
 from kodex.reports.study_pictures import pictures

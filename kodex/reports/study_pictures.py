@@ -1,6 +1,19 @@
-"""The pictures of a study: success of every row, how it grows, what it costs, eigenvalues."""
+"""The pictures of a study: success of every row, how it grows, what it costs, eigenvalues.
 
-from collections.abc import Mapping
+How seldom may a policy look, how late, and through what noise? A sweep begins with the condition
+"in", where nothing is wrong with the sensors, and continues with those that differ from it in one
+number.
+
+Time to success is what a method reaches after so many seconds of learning. A network that is
+trained for hundreds of epochs may have been as good after ten, so its seconds alone say how patient
+somebody was. Rows called METHOD-N-epochs are one method with several budgets; of each, the least
+time counts after which it is as good as it gets.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 from matplotlib.figure import Figure
 
@@ -11,11 +24,158 @@ from kodex.reports.figures import (
     curve_plot,
     eigenvalue_histogram,
     success_plot,
+    sweep_plot,
     tradeoff_plot,
 )
 from kodex.reports.page.section import Picture
 from kodex.reports.study import EXPERT, Line, StudyResults
-from kodex.reports.study_sweeps import budget_pictures, sweep_pictures
+
+PERFECT: Mapping[str, float] = {"every": 1, "delay": 0, "noise": 0.0, "object_lost": 0.0}
+WITHIN = 1.0  # points of the best success
+LEAST = 0.01  # seconds: a logarithmic axis has no zero
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """One number of the sensors, and words for it."""
+
+    setting: str
+    name: str  # of the picture
+    axis: str
+    caption: str
+    factor: float = 1.0  # from the setting to the axis
+
+
+SWEEPS = (
+    Sweep(
+        "every",
+        "looks",
+        "steps between measurements",
+        "How often a policy may look: every step on the left, every twentieth on the right.",
+    ),
+    Sweep("delay", "delay", "delay of measurements (steps)", "How late measurements arrive."),
+    Sweep(
+        "noise",
+        "noise",
+        "noise (% of each component's spread)",
+        "How noisy measurements are.",
+        factor=100.0,
+    ),
+)
+
+Point = Callable[[str, str], tuple[float, ...] | None]  # of a row under a condition
+
+
+def sweep_pictures(study: StudyResults, task: str | None = None) -> list[Picture]:
+    """Return the pictures of one task, or of the mean over all; none if nothing was swept."""
+    if task is None and len(study.lines) < 2:
+        return []
+    point = _mean_over(study) if task is None else _of_lines(study.lines[task])
+    pictures = []
+    for sweep in SWEEPS if task is None else SWEEPS[:1]:
+        conditions = _swept(study, sweep)
+        curves = {}
+        for row in study.plan.rows:
+            known = {hard: point(row, name) for hard, name in conditions.items()}
+            curve = {hard: found for hard, found in known.items() if found is not None}
+            if len(curve) == len(conditions) > 1:
+                curves[row] = curve
+        if curves:
+            pictures.append(
+                Picture.of(
+                    sweep.name if task is None else f"{task}-{sweep.name}",
+                    sweep_plot(curves, sweep.axis),
+                    alternative=f"{task or 'Mean of the tasks'}: success over {sweep.axis}",
+                    caption=sweep.caption
+                    + (" Mean of the tasks." if task is None else " Bands are 95 % intervals."),
+                )
+            )
+    return pictures
+
+
+def _swept(study: StudyResults, sweep: Sweep) -> dict[float, str]:
+    """Return the conditions of `sweep` by how hard they are."""
+    found = {}
+    for name, condition in study.plan.conditions.items():
+        sensors: Mapping[str, Any] = condition.get("sensors") or {}
+        others = [each for each in PERFECT if each != sweep.setting]
+        usual = all(sensors.get(each, PERFECT[each]) == PERFECT[each] for each in others)
+        here = condition.get("distribution") == "in" and condition.get("variation") is None
+        if usual and here:
+            found[sweep.factor * sensors.get(sweep.setting, PERFECT[sweep.setting])] = name
+    return dict(sorted(found.items()))
+
+
+def _of_lines(lines: Mapping[str, Line]) -> Point:
+    def point(row: str, condition: str) -> tuple[float, ...] | None:
+        results = lines[row].results.get(condition)
+        if not results:
+            return None
+        rate = pooled([each.score for each in results])
+        return (100 * rate.rate, 100 * rate.low, 100 * rate.high)
+
+    return point
+
+
+def _mean_over(study: StudyResults) -> Point:
+    def point(row: str, condition: str) -> tuple[float, ...] | None:
+        rate = study.mean_rate(row, condition)
+        return None if rate is None else (rate,)
+
+    return point
+
+
+def method_of(row: str) -> str:
+    """Return the method of a row, without its budget."""
+    return re.sub(r"-[0-9]+-epochs$", "", row)
+
+
+def seconds_until_best(study: StudyResults) -> tuple[tuple[str, ...], ...]:
+    """Return for each method "seconds (best success)", per task; nothing without budgets."""
+    methods: dict[str, list[str]] = {}
+    for row in study.plan.rows:
+        methods.setdefault(method_of(row), []).append(row)
+    if max(map(len, methods.values()), default=0) < 3:
+        return ()
+    condition = study.conditions[0]
+    return tuple(
+        (method, *(_enough(lines, rows, condition) for lines in study.lines.values()))
+        for method, rows in methods.items()
+        if method != EXPERT
+    )
+
+
+def _enough(lines: Mapping[str, Line], rows: list[str], condition: str) -> str:
+    known = [
+        (seconds, rate)
+        for line in (lines[row] for row in rows)
+        if (rate := line.rate(condition)) is not None
+        and (seconds := line.least_seconds("learn")) is not None
+    ]
+    best = max((rate for _, rate in known), default=0.0)
+    enough = min((seconds for seconds, rate in known if rate >= best - WITHIN), default=None)
+    return "" if enough is None else f"{enough:.1f} ({best:.1f} %)"
+
+
+def budget_pictures(task: str, lines: Mapping[str, Line]) -> list[Picture]:
+    """Draw success over the seconds to learn, if methods were trained with several budgets."""
+    curves: dict[str, dict[float, tuple[float, ...]]] = {}
+    for row, line in lines.items():
+        seconds, scores = line.least_seconds("learn"), [each.score for each in line.first]
+        if seconds is not None and scores and row != EXPERT:
+            rate = pooled(scores)
+            point = (100 * rate.rate, 100 * rate.low, 100 * rate.high)
+            curves.setdefault(method_of(row), {})[max(seconds, LEAST)] = point
+    if max(map(len, curves.values()), default=0) < 3:
+        return []
+    return [
+        Picture.of(
+            f"{task}-budgets",
+            sweep_plot(curves, "seconds to learn"),
+            alternative=f"{task}: success over the seconds to learn",
+            caption="Networks with growing budgets of epochs; a closed form is one point.",
+        )
+    ]
 
 
 def pictures(study: StudyResults) -> dict[str, list[Picture]]:

@@ -7,9 +7,9 @@ from typing import Any
 
 from kodex.evaluation import Results, Score, compare_pooled, holm, pooled
 from kodex.evaluation.comparison import PooledDifference, interval_of_mean
-from kodex.reports.page.markup import Markup, table
+from kodex.reports.page.section import Markup, table
 from kodex.reports.study import EXPERT, Line, StudyResults, seed_of
-from kodex.reports.study_sweeps import seconds_until_best
+from kodex.reports.study_pictures import seconds_until_best
 
 LEGEND = (
     "Success in % of unseen starts, with its 95 % interval over the episodes of all seeds "

@@ -4,7 +4,6 @@
 `json_files` reads JSON that may come from a stranger.
 """
 
-from kodex.storage.in_words import in_words
 from kodex.storage.json_files import parse_json, read_file, read_json
 from kodex.storage.model import (
     VERSION,
@@ -23,7 +22,7 @@ from kodex.storage.outputs import (
     remove_output,
     write_into,
 )
-from kodex.storage.ownership import ARRAYS_FILE, CONFIG_FILE
+from kodex.storage.ownership import ARRAYS_FILE, CONFIG_FILE, in_words
 from kodex.storage.ownership import MODEL_FORMAT as FORMAT
 from kodex.storage.schema import check_model, restoring
 

@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kodex.errors import InputError
-from kodex.storage.in_words import in_words
 from kodex.storage.json_files import read_file, read_json
 from kodex.storage.outputs import check_output, new_folder
-from kodex.storage.ownership import ARRAYS_FILE, CONFIG_FILE, DOCUMENTS
+from kodex.storage.ownership import ARRAYS_FILE, CONFIG_FILE, DOCUMENTS, in_words
 from kodex.storage.ownership import MODEL_FORMAT as FORMAT
 
 VERSION = 1

@@ -1,4 +1,4 @@
-"""What kodex wrote and may therefore replace: a folder by its mark, a file by its kind.
+"""What files and folders are: in words, and whether kodex wrote them and may replace them.
 
 A folder is kodex's if it says so: a model by its `config.json`, any other by `.kodex.json`, which
 lists the files that were written. Whatever is not listed is somebody's, and a folder that holds it
@@ -211,3 +211,57 @@ def _lived_in() -> Iterator[Path]:
     for where in (Path.cwd, Path.home):
         with suppress(OSError, RuntimeError):  # a working folder that was removed; nobody's home
             yield where().resolve()
+
+
+BEGINNING = 4096  # bytes that are looked at
+# how files begin -> what they are
+SIGNATURES = (
+    (b"\x89HDF\r\n", "an HDF5 file, such as demonstrations or rollouts"),
+    (b"\x89PNG", "a picture"),
+    (b"GIF8", "a picture"),
+    (b"PK\x03\x04", "an archive, such as .npz; kodex convert makes demonstrations of arrays"),
+    (b"PAR1", "a Parquet table; kodex convert makes demonstrations of it"),
+)
+TABLES = (".csv", ".tsv")
+# a file inside -> what its folder is
+FOLDERS = (
+    ("study.json", "the folder of a study"),
+    ("rollouts.h5", "the folder of a run"),
+    ("outcomes.json", "a folder of published results"),
+    ("config.json", "the folder of a model"),
+)
+
+
+def in_words(path: str | Path) -> str:
+    """Return what is at `path`, such as "a picture"; nothing of it is believed or run."""
+    path = Path(path)
+    if path.is_dir():
+        found = (words for name, words in FOLDERS if (path / name).is_file())
+        return next(found, "a folder that holds nothing of the kind")
+    if not path.exists():
+        return "not there"
+    if not path.is_file():  # to open a pipe would be to wait for whoever writes to it
+        return "neither a file nor a folder"
+    begin = b""
+    with suppress(OSError), path.open("rb") as file:
+        begin = file.read(BEGINNING)
+    if not begin:
+        return "an empty file, or one that cannot be read"
+    for signature, words in SIGNATURES:
+        if begin.startswith(signature):
+            return words
+    if begin[4:8] == b"ftyp":
+        return "a video"
+    if path.suffix.lower() in TABLES:
+        return "a table; kodex convert makes demonstrations of it"
+    return _text_in_words(begin)
+
+
+def _text_in_words(begin: bytes) -> str:
+    try:
+        text = begin.decode("utf-8", errors="strict" if len(begin) < BEGINNING else "ignore")
+    except UnicodeDecodeError:
+        return "a file of a kind that kodex does not know"
+    if text.lstrip().startswith("{"):
+        return "a file of results" if '"kodex-results"' in text else "a JSON file"
+    return "a text file"

@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from kodex.errors import InputError, explaining
-from kodex.lookup import look_up, named_object
+from kodex.errors import InputError, explaining, look_up, named_object
 
 with explaining("a task of the Adroit hand"):
     from kodex.tasks import door, relocation, reorientation, tool

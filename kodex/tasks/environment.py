@@ -15,10 +15,9 @@ from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
 from kodex.errors import InputError
-from kodex.tasks import gl
 from kodex.tasks import task as task_named
 from kodex.tasks.definition import Task
-from kodex.tasks.rendering import Painter, Picture, Stage
+from kodex.tasks.rendering import Painter, Picture, Stage, gl_library
 from kodex.trajectory import Array, Distribution, Start, Starts
 
 AHEAD = 64  # starts of the first draw
@@ -75,7 +74,7 @@ class TaskEnvironment(gymnasium.Env[Array, NDArray[np.floating[Any]]]):
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise InputError(f"render_mode is None or 'rgb_array'; found {render_mode!r}")
         if render_mode is not None:
-            gl.library()  # says now, and not at the first picture, what is missing
+            gl_library()  # says now, and not at the first picture, what is missing
         self.task = task_named(task, variation)
         self.layout = self.task.layout  # the names of what is observed, but for a context
         self.dt = self.task.control.time_step

@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from kodex.tasks import adroit, success
+from kodex.tasks import adroit
 from kodex.tasks.adroit import distance, xyz
-from kodex.tasks.definition import Camera, Task, Variation, between
+from kodex.tasks.definition import Camera, Task, Variation, between, definitions, from_progress
 from kodex.tasks.physics import Physics, Scene
 from kodex.trajectory import Array, StateLayout
 
@@ -111,7 +111,7 @@ TASK = Task(
     succeeded=succeeded,
     criterion="ball within 0.1 m of its target at more than 10 states",
     threshold=NEAR,
-    definitions=success.definitions(succeeded, success.from_progress(achieved), often=25),
+    definitions=definitions(succeeded, from_progress(achieved), often=25),
     variation_edits={
         "heavy-object": Variation(
             "the ball weighs 1.88 kg instead of 0.18",

@@ -2,10 +2,21 @@
 
 A `Stage` is a copy of a model made ready for pictures; a `Painter` owns the GL context. One painter
 serves all stages of a task, because its starts differ in numbers and not in meshes or textures.
+
+GL draws without a screen by EGL, or else by OSMesa. MuJoCo chooses its GL when it is imported, and
+PyOpenGL does so for the whole process and for good. So we try a library in a process of its own
+before this one commits itself: whatever goes wrong there, a missing driver or a crash, leaves the
+next library to be tried.
 """
 
 import copy
+import functools
+import os
+import platform
+import subprocess
+import sys
 import weakref
+from importlib import import_module
 from types import TracebackType
 from typing import Any, Self
 
@@ -13,10 +24,76 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from kodex.errors import InputError
+from kodex.errors import InputError, MissingFeatureError
 from kodex.tasks.definition import Camera
-from kodex.tasks.gl import new_context
 from kodex.trajectory import Array
+
+PACKAGES = {"egl": "libegl1 libgl1-mesa-dri", "osmesa": "libosmesa6"}  # of Debian and Ubuntu
+SWITCHED_OFF = ("disable", "disabled", "off", "false", "0")  # MuJoCo's words for no GL at all
+SECONDS_TO_ANSWER = 120  # a busy machine may need a minute to start a Python
+
+_TRIAL = """
+from mujoco.{name} import GLContext
+context = GLContext(8, 8)
+context.make_current()
+context.free()
+"""
+
+
+def gl_candidates() -> tuple[str, ...]:
+    """Return the libraries to try, best first; MUJOCO_GL names one, or none, to be obeyed."""
+    wish = os.environ.get("MUJOCO_GL", "").lower().strip()
+    if wish in SWITCHED_OFF:
+        return ()
+    if wish in ("egl", "osmesa", "glfw", "cgl"):
+        return (wish,)
+    return {"Linux": ("egl", "osmesa"), "Darwin": ("cgl",)}.get(platform.system(), ("glfw",))
+
+
+@functools.cache
+def gl_trouble(name: str) -> str | None:
+    """Return why the library `name` cannot draw here, or None if it can."""
+    try:
+        answer = subprocess.run(  # noqa: S603, with names from a table of this file
+            [sys.executable, "-c", _TRIAL.format(name=name)],
+            capture_output=True,
+            text=True,
+            timeout=SECONDS_TO_ANSWER,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    if answer.returncode == 0:
+        return None
+    lines = answer.stderr.strip().splitlines()
+    return lines[-1] if lines else f"it ended with code {answer.returncode}"
+
+
+def gl_library() -> str:
+    """Return the first candidate that works; say what to install if none does."""
+    for name in gl_candidates():
+        if gl_trouble(name) is None:
+            return name
+    if not gl_candidates():
+        raise MissingFeatureError(
+            "pictures need GL, and MUJOCO_GL in the environment switches it off: unset it"
+        )
+    raise MissingFeatureError(
+        f"pictures need a GL library, and {' and '.join(gl_candidates())} cannot draw here: on "
+        f"Debian or Ubuntu run `apt-get install {PACKAGES['egl']}` as root (everything else works "
+        "without)"
+    )
+
+
+def new_context(width: int, height: int) -> Any:
+    """Return a GL context of the first library that works."""
+    before = os.environ.get("PYOPENGL_PLATFORM")
+    module = import_module(f"mujoco.{gl_library()}")
+    if before is None:
+        # MuJoCo set it for PyOpenGL, which has read it by now; our children shall choose freely.
+        os.environ.pop("PYOPENGL_PLATFORM", None)
+    return module.GLContext(width, height)
+
 
 Picture = NDArray[np.uint8]  # (height, width, 3)
 

@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from kodex.tasks import adroit, success
+from kodex.tasks import adroit
 from kodex.tasks.adroit import distance, xyz
-from kodex.tasks.definition import Camera, Task, Variation, between
+from kodex.tasks.definition import Camera, Task, Variation, between, definitions, progress_of
 from kodex.tasks.physics import Physics, Scene
 from kodex.trajectory import Array, StateLayout, Trajectory
 
@@ -144,7 +144,7 @@ def succeeded(similarities: Array) -> NDArray[np.bool_]:
 def achieved(episode: Trajectory) -> NDArray[np.bool_]:
     """Return at which states gymnasium and DAPG call the goal achieved: aligned, in the hand."""
     away = distance(episode.object[:, :3], np.array(DESIRED_POSITION))
-    return np.asarray((away < 0.075) & (success.progress_of(episode) > 0.95))
+    return np.asarray((away < 0.075) & (progress_of(episode) > 0.95))
 
 
 def thrown_out(episode: Trajectory) -> bool:
@@ -157,7 +157,7 @@ def succeeded_in_the_hand(episode: Trajectory) -> bool:
 
     Still: the mean size of the pen's six velocities is below 1.
     """
-    aligned = succeeded(success.progress_of(episode)[1:])
+    aligned = succeeded(progress_of(episode)[1:])
     still = np.mean(np.abs(episode.object[-1, -6:])) < 1.0
     return bool(aligned and still) and episode.failure is None and not thrown_out(episode)
 
@@ -183,7 +183,7 @@ TASK = Task(
     criterion="pen and goal aligned above 0.9 at more than 10 states",
     threshold=ALIGNED,
     definitions={
-        **success.definitions(succeeded, achieved, often=20),
+        **definitions(succeeded, achieved, often=20),
         "authors": succeeded_in_the_hand,
     },
     # The paper's "pen 1.5" is a density in g/cm³, so the pen's inertia changes with its mass.

@@ -3,9 +3,17 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from kodex.tasks import adroit, success
+from kodex.tasks import adroit
 from kodex.tasks.adroit import distance, xyz
-from kodex.tasks.definition import Camera, Task, Variation, between, either_side
+from kodex.tasks.definition import (
+    Camera,
+    Task,
+    Variation,
+    between,
+    definitions,
+    either_side,
+    from_progress,
+)
 from kodex.tasks.physics import Physics, Scene
 from kodex.trajectory import Array, StateLayout
 
@@ -137,7 +145,7 @@ TASK = Task(
     succeeded=succeeded,
     criterion="nail within 0.01 m of its goal at the end",
     threshold=NAILED_DISTANCE,
-    definitions=success.definitions(succeeded, success.from_progress(achieved), often=25),
+    definitions=definitions(succeeded, from_progress(achieved), often=25),
     variation_edits={
         "heavy-object": Variation(
             "the hammer weighs 0.85 kg instead of 0.25",

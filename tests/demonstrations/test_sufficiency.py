@@ -8,7 +8,7 @@ import pytest
 import kodex
 from kodex.cli import main
 from kodex.demonstrations.sufficiency import measures_of, shortcomings
-from kodex.policies.held_out import doubts, unexplained
+from kodex.policies.diagnostics import doubts, unexplained
 
 GAIN, STEP = 4.0, 0.05
 

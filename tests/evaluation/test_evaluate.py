@@ -8,7 +8,7 @@ from inspect import signature
 import numpy as np
 import pytest
 
-from kodex.cli.compare import compare as compare_verb
+from kodex.cli.evaluate import compare as compare_verb
 from kodex.cli.evaluate import evaluate as evaluate_verb
 from kodex.errors import InputError
 from kodex.evaluation import (

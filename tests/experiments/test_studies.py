@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from kodex.cli import main
-from kodex.cli.reproduce import reproduce as reproduce_verb
+from kodex.cli.run import reproduce as reproduce_verb
 from kodex.controllers import InverseMlpLearner
 from kodex.demonstrations import read
 from kodex.errors import InputError
 from kodex.evaluation import pooled, read_results, wilson_interval
 from kodex.experiments import cells, store
 from kodex.experiments.cells import run_cell
-from kodex.experiments.controllers import with_relearned_controller
+from kodex.experiments.conditions import with_relearned_controller
 from kodex.experiments.provenance import digest_of
 from kodex.experiments.runner import reproduce
 from kodex.experiments.store import Data, Store

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kodex.errors import InputError
-from kodex.experts.dapg.demonstrations import read_pairs
+from kodex.experts.dapg.settings import read_pairs
 from kodex.tasks import task
 
 DOOR = task("door")

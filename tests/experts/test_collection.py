@@ -6,7 +6,7 @@ import pytest
 from kodex.errors import InputError
 from kodex.experts import collect, expert, shipped_expert, tried
 from kodex.experts.collection import BATCH
-from kodex.experts.dapg.demonstrations import pairs_of
+from kodex.experts.dapg.settings import pairs_of
 from kodex.rollout import roll_out
 from kodex.tasks import TASKS, task
 

@@ -16,7 +16,7 @@ from kodex.experts.dapg.gaussian_policy import (
     fisher_product,
     natural_step,
 )
-from kodex.standardiser import Standardiser
+from kodex.networks.mlp import Standardiser
 from kodex.storage import read_model, write_model
 
 SEEDS = st.integers(0, 2**16)

@@ -9,9 +9,8 @@ import pytest
 from kodex.errors import InputError
 from kodex.experts.actor import Actor
 from kodex.experts.collection import starts_for
-from kodex.experts.dapg.demonstrations import Pairs
 from kodex.experts.dapg.run import Validation, columns, read_log, train_expert
-from kodex.experts.dapg.settings import DapgSettings
+from kodex.experts.dapg.settings import DapgSettings, Pairs
 from kodex.storage import read_header, read_model
 from kodex.tasks import task
 

@@ -6,8 +6,8 @@ action is 2·(goal - x): it arrives in one step and stays there, for a return of
 
 import numpy as np
 
-from kodex.experts.dapg.demonstrations import Pairs
 from kodex.experts.dapg.experience import Experience
+from kodex.experts.dapg.settings import Pairs
 
 HORIZON = 9  # states
 

@@ -23,7 +23,7 @@ from kodex.lifting import (
     ReluLearner,
     StandardisedLearner,
 )
-from kodex.networks.mlp import Mlp, mlp_parameters
+from kodex.networks.mlp import Mlp, Standardiser, mlp_parameters
 from kodex.networks.sequence_models import lstm_parameters
 from kodex.policies import (
     Conditioned,
@@ -35,7 +35,6 @@ from kodex.policies import (
     TrackingPolicy,
 )
 from kodex.policies.neighbours import NeighboursLearner
-from kodex.standardiser import Standardiser
 from kodex.trajectory import Start, StateLayout, Trajectory
 
 LAYOUT = StateLayout(robot=("joint_0", "joint_1"), object=("gap", "still"))

@@ -12,7 +12,6 @@ import mujoco
 import numpy as np
 import pytest
 
-import kodex.export.npm as npm
 import kodex.export.web as web
 from kodex.cli import main
 from kodex.errors import InputError, MissingFeatureError
@@ -126,12 +125,12 @@ def test_without_npm_one_sentence_says_what_to_do(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(shutil, "which", lambda name: None)
     with pytest.raises(MissingFeatureError, match="npm pack @mujoco/mujoco@"):
-        npm.write_libraries(tmp_path / "lib")
+        web.write_libraries(tmp_path / "lib")
 
 
 def test_a_package_that_is_not_what_was_pinned_is_refused(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    npm.kept_at().mkdir(parents=True)
-    (npm.kept_at() / npm.MUJOCO.tarball).write_bytes(b"something else")
+    web.kept_at().mkdir(parents=True)
+    (web.kept_at() / web.MUJOCO.tarball).write_bytes(b"something else")
     with pytest.raises(MissingFeatureError, match="checksum"):
-        npm.write_libraries(tmp_path / "lib")
+        web.write_libraries(tmp_path / "lib")

@@ -11,7 +11,7 @@ from kodex.errors import InputError
 from kodex.evaluation import evaluate
 from kodex.experts import as_expert
 from kodex.formats import read_as
-from kodex.formats.roles import Roles
+from kodex.formats.recording import Roles
 from kodex.gym.flattening import Flattening
 from kodex.testing import check_task
 from tests.formats.made_files import write_minari

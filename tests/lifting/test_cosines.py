@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kodex.lifting.cosines import BLOCK_VALUES, FEW, write_cosines
+from kodex.lifting.random_features import BLOCK_VALUES, FEW, write_cosines
 from kodex.seeding import generator
 
 EXACT = np.longdouble

@@ -11,9 +11,9 @@ import numpy as np
 
 from kodex.experts import collect, expert
 from kodex.play import Episode, studio
-from kodex.play.exchanged import Begin
+from kodex.play.exchanged import Begin, Push
 from kodex.play.mujoco_studio import ux
-from kodex.play.push import DIRECTIONS, Push
+from kodex.play.panel import DIRECTIONS
 from kodex.policies import fit
 from kodex.rollout import roll_out
 from kodex.tasks import task

@@ -8,7 +8,7 @@ pytest.importorskip("mujoco.studio", reason="MuJoCo Studio comes with mujoco 4")
 
 from kodex.experts import expert
 from kodex.play.episode import Episode
-from kodex.play.push import objects, take_hold
+from kodex.play.panel import objects, take_hold
 from kodex.tasks import task
 
 

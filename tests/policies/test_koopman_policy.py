@@ -18,7 +18,7 @@ from kodex.policies import (
     Session,
     koopman_learner,
 )
-from kodex.policies.held_out import unexplained
+from kodex.policies.diagnostics import unexplained
 from kodex.policies.koopman_learner import Episode, KoopmanPolicyLearner, can_act
 
 SHOWN = demonstrations()

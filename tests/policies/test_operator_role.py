@@ -18,8 +18,8 @@ from kodex.policies import (
     fit,
     monitored,
 )
+from kodex.policies.diagnostics import believed_shares, fading, operator_role
 from kodex.policies.files import restored
-from kodex.policies.operator_role import believed_shares, fading, operator_role
 from kodex.policies.parts import dynamics_of
 from kodex.policies.recipes import recipe
 from tests.policies.briefly import brief_training

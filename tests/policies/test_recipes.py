@@ -1,9 +1,13 @@
 """Recipes: names for whole choices."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from kodex.errors import InputError
+from kodex.koopman import KoopmanLearner, Ridge
+from kodex.lifting import MonomialsLearner
 from kodex.policies.parts import part_of
 from kodex.policies.recipes import RECIPES, fit, recipe
 from tests.policies.toy_skill import demonstrations
@@ -44,3 +48,20 @@ def test_wrappers_keep_back_what_their_inner_recipe_does(name):
     assert recipe(name).learner.validates is False
     assert getattr(recipe("bc+monitor").learner, "validates", True)
     assert getattr(recipe("set3+context").learner, "validates", True)
+
+
+def test_a_part_is_replaced_in_the_recipe_that_was_named_and_the_rest_stays():
+    dynamics = KoopmanLearner(MonomialsLearner(degree=1), Ridge(1e-3))
+    changed = recipe("paper").with_parts(dynamics=dynamics)
+    assert part_of(changed.learner, "dynamics") == dynamics
+    assert part_of(changed.learner, "substeps") == 5
+    relifted = changed.with_parts(lifting=MonomialsLearner(degree=2))
+    assert part_of(relifted.learner, "dynamics") == replace(
+        dynamics, lifting=MonomialsLearner(degree=2)
+    )
+
+
+def test_a_seed_reaches_every_declared_seed_and_nothing_else():
+    learner = recipe("ndp-paper").seeded(9).learner
+    assert part_of(learner, "seed") == 9
+    assert recipe("set3").seeded(9).learner == recipe("set3").learner

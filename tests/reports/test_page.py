@@ -26,20 +26,18 @@ from kodex.errors import InputError
 from kodex.evaluation.analysis import Analysis
 from kodex.experts import expert
 from kodex.policies import load
-from kodex.reports.outcomes import Outcomes
 from kodex.reports.page.dynamics_sections import reference_section, spectrum_section
-from kodex.reports.page.markup import VOID, element
 from kodex.reports.page.outcome_sections import (
     failure_section,
     monitor_section,
     success_section,
     video_section,
 )
-from kodex.reports.page.task_facts import TASKS as FACTS
-from kodex.reports.page.task_facts import UNKNOWN, facts_of
-from kodex.reports.page.wording import headline, seconds
+from kodex.reports.page.section import VOID, element
+from kodex.reports.page.wording import TASKS as FACTS
+from kodex.reports.page.wording import UNKNOWN, facts_of, headline, seconds
 from kodex.reports.report import write_report
-from kodex.reports.run import read_run
+from kodex.reports.run import Outcomes, read_run
 from kodex.tasks import TASKS, task
 from tests.browser import new_page
 

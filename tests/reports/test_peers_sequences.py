@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks.peers import sequences
 from benchmarks.peers.sequences import SequencePeer
-from kodex.standardiser import Standardiser
+from kodex.networks.mlp import Standardiser
 from kodex.testing import check_policy
 from kodex.trajectory import StateLayout, Trajectory
 

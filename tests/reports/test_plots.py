@@ -22,8 +22,8 @@ from kodex.reports.figures import (
     start_plot,
     success_plot,
 )
-from kodex.reports.outcomes import Outcomes
 from kodex.reports.page.dynamics_sections import errors_by_unit, moving_components
+from kodex.reports.run import Outcomes
 from kodex.trajectory import Start, StateLayout, Trajectory
 
 

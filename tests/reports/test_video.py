@@ -12,12 +12,20 @@ from PIL import Image
 from kodex.cli import main
 from kodex.demonstrations import TrajectorySet, write
 from kodex.errors import InputError, MissingFeatureError
-from kodex.reports.video import find_ffmpeg, write_video
-from kodex.reports.video.film import BORDER, FAILED_COLOUR, PAUSE, SUCCEEDED_COLOUR, Film, marked
+from kodex.reports.video import (
+    BORDER,
+    FAILED_COLOUR,
+    PAUSE,
+    SUCCEEDED_COLOUR,
+    Film,
+    find_ffmpeg,
+    marked,
+    write_video,
+)
 from kodex.rollout import roll_out
 from kodex.rollout.open_loop import RecordedActions
-from kodex.tasks import TASKS, gl, task
-from kodex.tasks.rendering import Painter, Stage
+from kodex.tasks import TASKS, task
+from kodex.tasks.rendering import Painter, Stage, gl_library, gl_trouble
 
 WIDTH, HEIGHT = 120, 90
 STATES = 9
@@ -26,7 +34,7 @@ WITHOUT_GL = {**os.environ, "PYOPENGL_PLATFORM": "glx"}  # which neither EGL nor
 
 def can_draw():
     try:
-        gl.library()
+        gl_library()
     except MissingFeatureError:
         return False
     return True
@@ -185,15 +193,16 @@ def test_without_gl_one_sentence_names_the_packages(tmp_path):
 
 @pytest.mark.parametrize("name", ["egl", "osmesa"])
 def test_if_one_library_fails_the_other_draws(name):
-    if gl.trouble(name) is not None:
-        pytest.skip(f"{name} cannot draw here: {gl.trouble(name)}")
+    if gl_trouble(name) is not None:
+        pytest.skip(f"{name} cannot draw here: {gl_trouble(name)}")
     program = (
-        "from kodex.tasks import gl, task; from kodex.tasks.rendering import Painter, Stage\n"
+        "from kodex.tasks import task\n"
+        "from kodex.tasks.rendering import Painter, Stage, gl_library\n"
         "door = task('door'); stage = Stage(door.model(), door.camera)\n"
         "stage.pose(stage.model.qpos0.copy())\n"
         "painter = Painter(door.model(), width=40, height=30)\n"
         "picture = painter.paint(stage)\n"
-        "print(gl.library(), picture.std() > 20, picture.mean() > 100)\n"
+        "print(gl_library(), picture.std() > 20, picture.mean() > 100)\n"
     )
     answer = subprocess.run(
         [sys.executable, "-c", program],

@@ -13,8 +13,9 @@ import kodex.environments
 from kodex.errors import InputError, MissingFeatureError
 from kodex.rollout import roll_out
 from kodex.rollout.open_loop import RecordedActions
-from kodex.tasks import TASKS, gl, task
+from kodex.tasks import TASKS, task
 from kodex.tasks.environment import TaskEnvironment
+from kodex.tasks.rendering import gl_library
 from kodex.tasks.vector_environment import TaskVectorEnvironment
 
 STEPS = 12
@@ -22,7 +23,7 @@ STEPS = 12
 
 def can_draw():
     try:
-        gl.library()
+        gl_library()
     except MissingFeatureError:
         return False
     return True

@@ -15,7 +15,6 @@ import torch
 
 from kodex.errors import InputError
 from kodex.experts.actor import Actor, NoisyActor
-from kodex.experts.dapg.demonstrations import Pairs
 from kodex.experts.dapg.experience import Experience, ValueNetwork, advantages, returns
 from kodex.experts.dapg.gaussian_policy import (
     GaussianPolicy,
@@ -23,7 +22,7 @@ from kodex.experts.dapg.gaussian_policy import (
     fisher_product,
     natural_step,
 )
-from kodex.experts.dapg.settings import DapgSettings
+from kodex.experts.dapg.settings import DapgSettings, Pairs
 from kodex.networks.mlp import Mlp
 from kodex.networks.operations import Signal
 from kodex.networks.training import TrainingConfig, TrainingProblem, one_thread, train

@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 
 from kodex.errors import InputError
 from kodex.experts.actor import Actor, NoisyActor
-from kodex.networks.mlp import Mlp
+from kodex.networks.mlp import Mlp, Standardiser
 from kodex.networks.operations import Signal
 from kodex.networks.training import TrainingConfig, TrainingProblem, train
 from kodex.seeding import generator
-from kodex.standardiser import Standardiser
 from kodex.storage import Stored
 from kodex.trajectory import Array, Trajectory
 

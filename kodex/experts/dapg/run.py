@@ -18,9 +18,8 @@ from kodex.evaluation import Score, evaluate
 from kodex.experts.actor import Actor, load_actor
 from kodex.experts.collection import starts_for
 from kodex.experts.dapg.algorithm import IterationStats, TrainingState, begin, improve
-from kodex.experts.dapg.demonstrations import Pairs
 from kodex.experts.dapg.experience import ValueNetwork, experience_of
-from kodex.experts.dapg.settings import DapgSettings
+from kodex.experts.dapg.settings import DapgSettings, Pairs
 from kodex.networks.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from kodex.rollout import roll_out
 from kodex.storage import Stored, begin_folder, restoring, write_into, write_model

@@ -19,7 +19,7 @@ from kodex.reports.figures.style import (
     quantiles,
     shared_legend,
 )
-from kodex.reports.outcomes import Outcomes
+from kodex.reports.run import Outcomes
 from kodex.trajectory import Array
 
 FAILURES_DRAWN = 60  # more lines than that are a stain

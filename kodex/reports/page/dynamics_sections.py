@@ -12,8 +12,7 @@ from kodex.reports.figures.dynamics import (
     reference_plot,
 )
 from kodex.reports.page.section import Picture, Section, absent, paragraph
-from kodex.reports.page.task_facts import UNKNOWN
-from kodex.reports.page.wording import steps_axis
+from kodex.reports.page.wording import UNKNOWN, steps_axis
 from kodex.trajectory import Array, StateLayout
 
 COMPONENTS_SHOWN = 3

@@ -6,9 +6,8 @@ import numpy as np
 
 from kodex.reports.figures.outcomes import novelty_plot, progress_plot, start_plot, success_plot
 from kodex.reports.page import wording
-from kodex.reports.page.markup import Markup, element, table
-from kodex.reports.page.section import Picture, Section, absent, paragraph
-from kodex.reports.page.task_facts import TASKS, UNKNOWN, TaskFacts, facts_of
+from kodex.reports.page.section import Markup, Picture, Section, absent, element, paragraph, table
+from kodex.reports.page.wording import TASKS, UNKNOWN, TaskFacts, facts_of
 from kodex.reports.run import Run
 
 WORST_SHOWN = 10

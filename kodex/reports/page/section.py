@@ -1,14 +1,60 @@
-"""A part of the page: what was found in a sentence, pictures of it, and perhaps a table."""
+"""A part of the page: what was found in a sentence, pictures of it, and perhaps a table.
+
+Its HTML cannot be injected into. It is built from `element(...)` calls, and whatever is not
+`Markup` is text from somewhere, perhaps from a file that a stranger sent, and is escaped on its way
+in.
+"""
 
 from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from html import escape
+from typing import Final, Self
 
 from matplotlib.figure import Figure
 
 from kodex.reports.figures.style import png
-from kodex.reports.page.markup import Markup, element
+
+VOID: Final = frozenset({"img", "link", "meta", "source"})  # tags that hold nothing
+
+
+class Markup(str):
+    """A piece of finished HTML."""
+
+    __slots__ = ()
+
+
+def element(tag: str, *children: str, **attributes: str) -> Markup:
+    """Return `tag` around `children`; an attribute's trailing `_` is dropped, `_` inside is `-`."""
+    words = "".join(
+        f' {name.rstrip("_").replace("_", "-")}="{escape(value, quote=True)}"'
+        for name, value in attributes.items()
+    )
+    if tag in VOID:
+        return Markup(f"<{tag}{words}>")
+    return Markup(f"<{tag}{words}>{together(*children)}</{tag}>")
+
+
+def together(*children: str) -> Markup:
+    """Return `children` one after the other, as markup."""
+    return Markup(
+        "".join(
+            child if isinstance(child, Markup) else escape(child, quote=False) for child in children
+        )
+    )
+
+
+def table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Markup:
+    """Return a table whose first row names the columns; it scrolls sideways on a small screen."""
+    head = element("tr", *(element("th", name, scope="col") for name in header))
+    body = (element("tr", *(element("td", cell) for cell in row)) for row in rows)
+    return element(
+        "div",
+        element("table", element("thead", head), element("tbody", *body)),
+        class_="scroll",
+        tabindex="0",  # so that the keyboard can scroll it too
+    )
+
 
 HERE = "To be run in the folder of this page"
 
