@@ -4,12 +4,14 @@ Everything that can be spread takes a standard executor (`kodex.executors`), and
 is here is only how to reach it, and what to ask of its workers before they are given work.
 """
 
+import asyncio
 import pickle
-import platform
+import socket
+import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future
-from contextlib import contextmanager
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from operator import add
 from pathlib import Path
@@ -18,9 +20,12 @@ from typing import Any, NamedTuple, TypeVar
 from kodex import __version__
 from kodex.errors import EXTRAS, InputError, explaining
 from kodex.executors import TreeSum, as_here
+from kodex.storage.json_files import read_json
 
 SECONDS = 10.0  # to wait for a scheduler
 NO_ADDRESS = "a scheduler has an address such as tcp://10.0.0.1:8786"
+START = "start `dask scheduler`, and name the address that it prints, such as tcp://10.0.0.1:8786"
+LONGEST_GREETING = 100_000  # bytes
 
 Result = TypeVar("Result")
 
@@ -99,24 +104,120 @@ def executor_at(address: str | None, *, needs: Sequence[str] = ()) -> Iterator[E
     if address is None:
         yield None
         return
-    in_file = Path(address).is_file()
-    if not in_file and ":" not in address:
-        raise InputError(f"{NO_ADDRESS}; found {address!r}, which is not a file either")
+    place, called = _place(address)
     with explaining("--scheduler"):
         dask: Any = import_module("distributed")  # it has no types
+    _expect_scheduler(dask, place, called)
     try:
-        place = {"scheduler_file" if in_file else "address": address}
-        client = dask.Client(**place, timeout=SECONDS, set_as_default=False)
-    except (OSError, TimeoutError):
-        raise InputError(
-            f"nobody listens at {address}: start `dask scheduler`, and name the address that it "
-            "prints, such as tcp://10.0.0.1:8786"
-        ) from None
-    except (ValueError, TypeError) as error:
-        raise InputError(f"{NO_ADDRESS}; found {address!r} ({error})") from None
+        with warnings.catch_warnings():
+            # Of packages that matter to us we say it ourselves, in one sentence.
+            warnings.simplefilter("ignore", dask.versions.VersionMismatchWarning)
+            client = dask.Client(place, timeout=SECONDS, set_as_default=False)
+    except OSError:
+        raise InputError(f"nobody listens at {called}: {START}") from None
     with client:
-        check_workers(client.run(_worker_report(needs)), address)
+        with suppress(TimeoutError):  # those that are being started are waited for
+            client.wait_for_workers(1, timeout=SECONDS)
+        try:
+            _check_same("the scheduler", client.run_on_scheduler(_report_of_process(())))
+            reports = client.run(_report_of_process(needs))
+        except OSError:
+            raise InputError(
+                f"a worker of {called} ended while it was asked what it has: look at its log, and "
+                "give the same command again"
+            ) from None
+        check_workers(reports, place)
         yield ClusterExecutor(client)
+
+
+def _place(address: str) -> tuple[str, str]:
+    """Return the address, which may stand in a file of that name, and what to call it."""
+    if not Path(address).is_file():
+        if ":" not in address:
+            raise InputError(f"{NO_ADDRESS}; found {address!r}, which is not a file either")
+        return address, address
+    content = read_json(address)
+    found = content.get("address") if isinstance(content, dict) else None
+    if not isinstance(found, str):
+        raise InputError(
+            f"{address} has no address of a scheduler: name the file that "
+            "`dask scheduler --scheduler-file` wrote"
+        )
+    return found, f"{found}, the address in {address}"
+
+
+def _expect_scheduler(dask: Any, address: str, called: str) -> None:
+    """Refuse an address at which nobody answers as a scheduler of the same Dask and Python.
+
+    It is asked before there is a client, which would wait for an answer of others for ever. And
+    nothing that was pickled is sent to another Python, which would crash of it.
+    """
+    ours = _versions(dask.versions.get_versions())
+    try:
+        found = None
+        if _greets(address, until=time.monotonic() + SECONDS):
+            with ThreadPoolExecutor(1) as thread:  # a notebook has a loop in this one
+                found = thread.submit(asyncio.run, _asked(dask, address)).result()
+    except OSError:
+        raise InputError(f"nobody listens at {called}: {START}") from None
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{NO_ADDRESS}; found {called} ({error})") from None
+    if found is None:
+        raise InputError(f"whoever listens at {called} is not a Dask scheduler: {START}")
+    for who, answer in found.items():
+        for package, version in _versions(answer).items():
+            if version != ours[package]:
+                raise _other_version(who, package, version, ours[package])
+
+
+def _greets(address: str, *, until: float) -> bool:
+    """Return whether the server at `address` speaks first, and as one of Dask does.
+
+    A page of Dask, whose port is the next one, says nothing and waits to be asked. A scheduler that
+    is being started is waited for.
+    """
+    scheme, _, place = address.rpartition("://")
+    if scheme not in ("", "tcp"):
+        return True
+    host, _, port = place.rpartition(":")
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), SECONDS) as server:
+            length = server.recv(8)  # of its first message
+    except ConnectionRefusedError:
+        if time.monotonic() > until:
+            raise
+        time.sleep(0.1)
+        return _greets(address, until=until)
+    except TimeoutError:
+        return False
+    return len(length) == 8 and int.from_bytes(length, "little") < LONGEST_GREETING
+
+
+async def _asked(dask: Any, address: str) -> dict[str, Any] | None:
+    """Return what the scheduler and its workers say of their versions; None: it is none."""
+    secured = dask.Security().get_connection_args("client")
+    async with dask.rpc(address, timeout=SECONDS, connection_args=secured) as there:
+        if (await there.identity())["type"] != "Scheduler":
+            return None
+        question = {"op": "versions", "packages": []}
+        workers = await there.broadcast(msg=question, on_error="ignore")
+        return {
+            "the scheduler": await there.versions(packages=[]),
+            **{f"the worker {worker}": answer for worker, answer in workers.items()},
+        }
+
+
+def _versions(answer: Mapping[str, Any]) -> dict[str, str | None]:
+    packages = answer["packages"]
+    python = ".".join(packages["python"].split(".")[:2])
+    return {"python": python, "distributed": packages["distributed"]}
+
+
+def _other_version(who: str, package: str, found: str | None, ours: str | None) -> InputError:
+    return InputError(
+        f"{who} has {package} {found} and this process {ours}: install the same version in both "
+        "places"
+    )
 
 
 def check_workers(reports: Mapping[str, Mapping[str, Any]], address: str) -> None:
@@ -125,24 +226,15 @@ def check_workers(reports: Mapping[str, Mapping[str, Any]], address: str) -> Non
         raise InputError(
             f"the scheduler at {address} has no workers: start some with `dask worker {address}`"
         )
-    ours = _worker_report(())()
     for worker, report in reports.items():
-        if report["kodex"] is None:
-            raise InputError(
-                f"the worker {worker} has no kodex: install {ours['kodex']} where it runs, as here"
-            )
-        for package in ("kodex", "python"):
-            if report[package] != ours[package]:
-                raise InputError(
-                    f"the worker {worker} has {package} {report[package]} and this process "
-                    f"{ours[package]}: install the same version in both places"
-                )
+        _check_same(f"the worker {worker}", report)
         if report["missing"]:
             package = report["missing"][0]
             raise InputError(
                 f"the worker {worker} has no {package}, which this work needs: install kodex with "
                 f"the extra {EXTRAS[package]!r} where it runs"
             )
+    ours = _report_of_process(())()
     others = sorted({report["numpy"] for report in reports.values()} - {ours["numpy"]})
     if others:
         warnings.warn(
@@ -152,10 +244,17 @@ def check_workers(reports: Mapping[str, Mapping[str, Any]], address: str) -> Non
         )
 
 
-def _worker_report(needs: Sequence[str]) -> Callable[[], dict[str, Any]]:
+def _check_same(who: str, report: Mapping[str, Any]) -> None:
+    """Refuse a process without the kodex of this one; a scheduler opens what it passes on."""
+    if report["kodex"] is None:
+        raise InputError(f"{who} has no kodex: install {__version__} where it runs, as here")
+    if report["kodex"] != __version__:
+        raise _other_version(who, "kodex", report["kodex"], __version__)
+
+
+def _report_of_process(needs: Sequence[str]) -> Callable[[], dict[str, Any]]:
     """Return a function that tells what a process has; it travels whole, even without kodex."""
     wanted = tuple(needs)
-    python = platform  # a module travels as its name
 
     def report() -> dict[str, Any]:
         from importlib import import_module
@@ -170,7 +269,6 @@ def _worker_report(needs: Sequence[str]) -> Callable[[], dict[str, Any]]:
         return {
             "kodex": version("kodex"),
             "numpy": version("numpy"),
-            "python": ".".join(python.python_version_tuple()[:2]),
             "missing": [name for name in wanted if find_spec(name) is None],
         }
 

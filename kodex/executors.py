@@ -20,6 +20,8 @@ from concurrent.futures import (
     wait,
 )
 from contextlib import contextmanager, suppress
+from functools import partial
+from threading import Lock
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from kodex import __version__
@@ -40,8 +42,41 @@ def one_blas_thread() -> Iterator[None]:
     except ModuleNotFoundError:
         yield
         return
-    with threadpool_limits(1, user_api="blas"):
+    _LIMITED.enter(partial(threadpool_limits, 1, user_api="blas"))
+    try:
         yield
+    finally:
+        _LIMITED.leave()
+
+
+class _Limited:
+    """Keeps BLAS as it is until the last thread of this process that needs it so has finished.
+
+    The number of BLAS threads is one setting for all threads of a process, such as those of a
+    worker that does several pieces of work at a time.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._inside, self._limits = Lock(), 0, None
+
+    def enter(self, limit: Callable[[], Any]) -> None:
+        """Apply `limit` unless somebody has."""
+        with self._lock:
+            if self._inside == 0:
+                self._limits = limit()
+            self._inside += 1
+
+    def leave(self) -> None:
+        """Undo it unless somebody else still needs it."""
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0 and self._limits is not None:
+                self._limits.restore_original_limits()
+
+
+_LIMITED = _Limited()
+if hasattr(os, "register_at_fork"):  # in a new process nobody works yet
+    os.register_at_fork(after_in_child=lambda: _LIMITED.__init__())  # type: ignore[misc]
 
 
 def side_by_side(function: Callable[..., Result], *arguments: Iterable[Any]) -> list[Result]:

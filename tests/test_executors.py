@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kodex.errors import InputError
-from kodex.executors import TreeSum, finished, in_order, side_by_side
+from kodex.executors import TreeSum, finished, in_order, one_blas_thread, side_by_side
 from kodex.executors import tree_sum as sum_on
 from tests.made_executors import Travelling
 
@@ -121,6 +121,24 @@ def test_workers_that_died_are_one_sentence(error, sentence):
 
     with pytest.raises(InputError, match=sentence):
         list(finished(int, [("7",)], Dead()))
+
+
+def test_blas_keeps_one_thread_until_the_last_piece_of_work_beside_others_has_ended():
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+
+    def counts():
+        found = threadpoolctl.threadpool_info()
+        return {each["num_threads"] for each in found if each["user_api"] == "blas"}
+
+    first, second = one_blas_thread(), one_blas_thread()
+    with threadpoolctl.threadpool_limits(2, user_api="blas"):
+        before = counts()
+        first.__enter__()
+        second.__enter__()  # as in another thread of a worker
+        first.__exit__(None, None, None)
+        assert counts() == {1}
+        second.__exit__(None, None, None)
+        assert counts() == before
 
 
 def test_results_of_threads_are_in_order_and_those_of_one():
