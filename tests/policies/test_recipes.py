@@ -1,5 +1,7 @@
 """Recipes: names for whole choices."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -44,3 +46,18 @@ def test_wrappers_keep_back_what_their_inner_recipe_does(name):
     assert recipe(name).learner.validates is False
     assert getattr(recipe("bc+monitor").learner, "validates", True)
     assert getattr(recipe("set3+context").learner, "validates", True)
+
+
+def test_without_a_context_set3_acts_as_set3_with_it():
+    """So a study has to measure `set3+context` only where a task has a context."""
+    shown = [replace(each, context={}) for each in demonstrations(12)]
+    alone, beside = fit(shown, recipe="set3"), fit(shown, recipe="set3+context")
+    first = shown[0].states[:1]
+    memories = [policy.begin(first) for policy in (alone, beside)]
+    for state in shown[0].states[:-1]:
+        steps = [
+            policy.step(memory, state[None])
+            for policy, memory in zip((alone, beside), memories, strict=True)
+        ]
+        np.testing.assert_array_equal(steps[0].actions, steps[1].actions)
+        memories = [step.memory for step in steps]
