@@ -9,9 +9,13 @@
   the same in an episode: the context and the first state.
 - **A bias per joint** by recursive least squares, in place of the lag that persists. It learns only
   while the noise level is above what 95 % of the demonstrations reach.
+- **Noise marginalised**: D as over infinitely many demonstrations whose states are measured with
+  noise of a tenth of their spread.
+
+`benchmarks/disturbed.py` has what was tried with demonstrations of a disturbed expert.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -21,9 +25,11 @@ import numpy as np
 
 from kodex.demonstrations import check_training
 from kodex.interfaces import Lifting, PolicySpec, Step
-from kodex.koopman import TransitionMoments
+from kodex.koopman import TransitionMoments, sample_states
 from kodex.policies import KoopmanPolicyLearner, LiftedLearner
 from kodex.policies.koopman import KoopmanMemory, KoopmanPolicy
+from kodex.policies.lifted import for_displaced_states
+from kodex.policies.selection import Selected
 from kodex.seeding import with_seed
 from kodex.trajectory import Array, Control, Trajectory
 
@@ -162,7 +168,8 @@ class FamilyPolicy(KoopmanPolicy):
                     - self.controller.act(expected, wanted)
                 )
             if not waiting:
-                after = after._replace(lifted=self._advanced(lifted, memory))
+                expected = self._advanced(lifted, memory)
+                after = after._replace(lifted=expected, expected=self.dynamics.recover(expected))
             return Step(actions, after, reference)
 
 
@@ -197,7 +204,7 @@ def family(training: Sequence[Trajectory]) -> FamilyPolicy:
     ridge = min(errors, key=lambda each: errors[each])
     found = _family(lifted, goals, ridge)
     plain = replace(plain, dynamics=replace(plain.dynamics, matrix=found[0]))
-    return FamilyPolicy(**_fields(plain), members=found[1:], coordinates=coordinates)
+    return FamilyPolicy(**fields_of(plain), members=found[1:], coordinates=coordinates)
 
 
 def _family(lifted: Sequence[Array], goals: Array, ridge: float) -> Array:
@@ -262,8 +269,21 @@ def bias(training: Sequence[Trajectory]) -> BiasPolicy:
     for step in range(longest - 1):
         memory = plain.step(memory, states[:, step]).memory
         highest = np.maximum(highest, memory.noise)
-    return BiasPolicy(**_fields(plain), threshold=float(np.quantile(highest, 0.95)))
+    return BiasPolicy(**fields_of(plain), threshold=float(np.quantile(highest, 0.95)))
 
 
-def _fields(policy: KoopmanPolicy) -> dict[str, Any]:
+@dataclass(frozen=True)
+class ForNoisyStates(LiftedLearner):
+    """The features of `default`, and actions that are learned for states measured with noise."""
+
+    def selected(
+        self, training: Iterable[Trajectory], validation: Iterable[Trajectory] | None = None
+    ) -> Selected:
+        """Return what is selected as ever, with the noise in the Gram matrix of the actions."""
+        states = sample_states(each.states for each in training)
+        return for_displaced_states(super().selected(training), states)
+
+
+def fields_of(policy: KoopmanPolicy) -> dict[str, Any]:
+    """Return what a policy of another class is made of, if it is to differ in one part."""
     return {each.name: getattr(policy, each.name) for each in fields(KoopmanPolicy)}

@@ -4,8 +4,9 @@
 
 Stronger gravity, weaker and stronger servos and twice the damping are none of the paper's sixteen
 variations, and neither the starts nor the draw of demonstrations are those of a published table.
-Each row changes one setting of the recipe, or is another recipe; `--rows alternatives` are ideas
-that were tried and are not in it (`benchmarks/alternatives.py`).
+Each row changes one setting of the recipe, takes one part of it away (`benchmarks/ablated.py`), or
+is another recipe; `--rows alternatives` are ideas that were tried and are not in it
+(`benchmarks/alternatives.py`, `benchmarks/disturbed.py`).
 """
 
 import argparse
@@ -18,7 +19,9 @@ from typing import Any
 import mujoco
 
 import kodex
-from benchmarks.alternatives import LearnedBy, bias, chunks, family
+from benchmarks.ablated import CHANGES, without
+from benchmarks.alternatives import ForNoisyStates, LearnedBy, bias, chunks, family
+from benchmarks.disturbed import disturbed, regulated
 from kodex.evaluation import evaluate
 from kodex.experts import spread_of
 from kodex.interfaces import Policy, PolicyLearner
@@ -30,7 +33,7 @@ from kodex.tasks.definition import Variation
 
 DRAW, STARTS_SEED = 11, 424242
 TITLES = {
-    "settings": "# What the recipe `koopman` was chosen by",
+    "settings": "# The settings of the recipe `koopman`, and what its parts are worth",
     "alternatives": "# What was tried in place of parts of the recipe `koopman`",
 }
 
@@ -75,6 +78,7 @@ ROWS: Mapping[str, PolicyLearner] = {
     "corrected at once (pace 1)": _koopman(pace=1.0),
     "corrected slowly (pace 0.2)": _koopman(pace=0.2),
     "all shown, at once": _koopman(shown=1.0, pace=1.0),
+    **{name: without(change) for name, change in CHANGES.items()},
     "cloning (`default`)": recipe("default").learner,
     "`set3+context`": recipe("set3+context").learner,
 }
@@ -86,6 +90,9 @@ ALTERNATIVES: Mapping[str, PolicyLearner] = {
     "chunks of 20 actions, averaged": ConditionedLearner(LearnedBy(partial(chunks, averaged=True))),
     "a family of operators K(g)": ConditionedLearner(LearnedBy(family)),
     "a bias per joint by recursive least squares": ConditionedLearner(LearnedBy(bias)),
+    "half of the demonstrations disturbed, intended actions": LearnedBy(disturbed),
+    "noise marginalised": _koopman(features=ForNoisyStates()),
+    "a regulator, from disturbed demonstrations": LearnedBy(regulated),
 }
 
 

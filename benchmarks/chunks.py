@@ -10,6 +10,7 @@ measured is kept in OUT.json, and the same command resumes there.
 
 import argparse
 import json
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +18,7 @@ import numpy as np
 
 from benchmarks.alternatives import LearnedBy, chunks
 from kodex.evaluation import Rate, evaluate
+from kodex.evaluation.comparison import PooledRate, interval_of_mean
 from kodex.experiments.conditions import Condition
 from kodex.experiments.store import Data, Store
 from kodex.experiments.studies import STUDIES
@@ -56,9 +58,15 @@ def page(found: Found, seeds: int) -> str:
     for condition in CONDITIONS:
         rates = [_rate(found, name, condition.name) for name in TASKS]
         shown = [_percent(each) for each in rates]
-        mean = 100.0 * float(np.mean([each.rate for each in rates]))
-        lines.append(f"| {condition.name} | {' | '.join(shown)} | {mean:.1f} |")
+        lines.append(f"| {condition.name} | {' | '.join(shown)} | {_mean(rates)} |")
     return "\n".join(lines) + "\n"
+
+
+def _mean(rates: Sequence[Rate]) -> str:
+    alone = [PooledRate(each.successes, each.instances, 1.0, clustered=True) for each in rates]
+    low, high = interval_of_mean(alone)
+    middle = float(np.mean([each.rate for each in rates]))
+    return f"{100.0 * middle:.1f} [{100.0 * low:.1f}, {100.0 * high:.1f}]"
 
 
 def _percent(rate: Rate) -> str:

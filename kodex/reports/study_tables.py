@@ -6,7 +6,7 @@ from statistics import mean
 from typing import Any
 
 from kodex.evaluation import Results, Score, compare_pooled, holm, pooled
-from kodex.evaluation.comparison import PooledDifference, interval_of_mean
+from kodex.evaluation.comparison import PooledDifference, PooledRate, interval_of_mean
 from kodex.reports.page.section import Markup, table
 from kodex.reports.study import EXPERT, Line, StudyResults, seed_of
 from kodex.reports.study_pictures import seconds_until_best
@@ -137,11 +137,9 @@ def mean_tables(study: StudyResults) -> list[Table]:
     for place, (group, conditions) in enumerate(groups(study).items()):
         rows = []
         for row in study.plan.rows:
-            means = [study.mean_rate(row, condition) for condition in conditions]
-            known = [value for value in means if value is not None]
-            overall = mean(known) if len(known) == len(means) > 1 else None
             cells = [_mean_success(study, row, condition) for condition in conditions]
-            rows.append((row, *cells, *([_number(overall, 1)] if len(means) > 1 else [])))
+            overall = [_overall_success(study, row, conditions)] if len(conditions) > 1 else []
+            rows.append((row, *cells, *overall))
         heading = _titled("Mean over the tasks", group if place else "")
         columns = (*conditions, "mean") if len(conditions) > 1 else tuple(conditions)
         tables.append(Table(heading, columns, tuple(rows)))
@@ -156,6 +154,39 @@ def _mean_success(study: StudyResults, row: str, condition: str) -> str:
     found = [pooled(_scores(lines[row].results[condition])) for lines in study.lines.values()]
     low, high = interval_of_mean(found)
     return f"{middle:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
+
+
+def _overall_success(study: StudyResults, row: str, conditions: Sequence[str]) -> str:
+    """Return the mean over tasks and conditions, and its interval where one can be told."""
+    means = [study.mean_rate(row, condition) for condition in conditions]
+    known = [value for value in means if value is not None]
+    if len(known) < len(means):
+        return ""
+    found = [
+        _independent(study, [line.results[each] for each in conditions], conditions)
+        for line in (lines[row] for lines in study.lines.values())
+    ]
+    rates = [rate for each in found for rate in each]
+    if not all(found):
+        return f"{mean(known):.1f}"
+    low, high = interval_of_mean(rates)
+    return f"{mean(known):.1f} [{100 * low:.1f}, {100 * high:.1f}]"
+
+
+def _independent(
+    study: StudyResults, results: Sequence[Sequence[Results]], conditions: Sequence[str]
+) -> list[PooledRate]:
+    """Return rates of which the mean is that of the conditions of a task; none if not known.
+
+    Conditions on the same starts are not independent: each start is one cluster of them all.
+    """
+    rates = [pooled(_scores(each)) for each in results]
+    told = [study.plan.conditions[each] for each in conditions]
+    if len({(each["distribution"], each["seed"]) for each in told}) == len(told):
+        return rates
+    together = pooled([score for each in results for score in _scores(each)])
+    alike = len({each.instances for each in rates}) == 1
+    return [together] if together.clustered and alike else []
 
 
 def against_tables(study: StudyResults) -> list[Table]:

@@ -65,3 +65,18 @@ def test_a_seed_reaches_every_declared_seed_and_nothing_else():
     learner = recipe("ndp-paper").seeded(9).learner
     assert part_of(learner, "seed") == 9
     assert recipe("set3").seeded(9).learner == recipe("set3").learner
+
+
+def test_without_a_context_set3_acts_as_set3_with_it():
+    """So a study has to measure `set3+context` only where a task has a context."""
+    shown = [replace(each, context={}) for each in demonstrations(12)]
+    alone, beside = fit(shown, recipe="set3"), fit(shown, recipe="set3+context")
+    first = shown[0].states[:1]
+    memories = [policy.begin(first) for policy in (alone, beside)]
+    for state in shown[0].states[:-1]:
+        steps = [
+            policy.step(memory, state[None])
+            for policy, memory in zip((alone, beside), memories, strict=True)
+        ]
+        np.testing.assert_array_equal(steps[0].actions, steps[1].actions)
+        memories = [step.memory for step in steps]

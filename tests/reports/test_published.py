@@ -19,14 +19,16 @@ from kodex.evaluation import (
     Results,
     Score,
     compare_pooled,
+    pooled,
     write_results,
 )
 from kodex.evaluation.analysis import Operator
+from kodex.evaluation.comparison import interval_of_mean
 from kodex.koopman import Spectrum
 from kodex.reports.published import PAGE, page_files, publish, source_of
 from kodex.reports.study import Line, StudyPlan, StudyResults, read_study
 from kodex.reports.study_file import FILE, read_study_file, study_text
-from kodex.reports.study_tables import definition_tables, markdown
+from kodex.reports.study_tables import definition_tables, markdown, mean_tables
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "results"
 SENSORS = {"every": 1, "delay": 0, "noise": 0.0, "object_lost": 0.0, "seed": 5}
@@ -205,6 +207,54 @@ def test_differences_are_of_the_seeds_that_both_rows_have(folder):
         if line.startswith("| `bc`")
     ][:1]
     assert f"{100 * found.difference:+.1f}" in shown
+
+
+@pytest.fixture
+def in_two_worlds(folder):
+    """Return a study whose two conditions are physical variations, on the same starts."""
+    study = read_study(folder)
+    worlds = {name: condition() | {"variation": name} for name in ("in", "every-5")}
+    return replace(study, plan=replace(study.plan, conditions=worlds))
+
+
+def overall(study):
+    """Return what is said of the mean over tasks and conditions, by row."""
+    return {name: cells[-1] for table in mean_tables(study) for name, *cells in table.rows}
+
+
+def test_a_mean_over_worlds_counts_each_start_once_per_task(in_two_worlds):
+    expected = []
+    for lines in in_two_worlds.lines.values():
+        results = lines["bc"].results
+        expected.append(pooled([each.score for both in results.values() for each in both]))
+    low, high = interval_of_mean(expected)
+    middle = sum(each.rate for each in expected) / 2
+    said = f"{100 * middle:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
+    assert overall(in_two_worlds)["bc"] == said
+
+
+def test_a_mean_over_distributions_has_independent_parts(in_two_worlds):
+    plan = in_two_worlds.plan
+    apart = {"in": condition(), "every-5": condition() | {"distribution": "out"}}
+    study = replace(in_two_worlds, plan=replace(plan, conditions=apart))
+    found = [
+        pooled([each.score for each in results])
+        for lines in study.lines.values()
+        for results in lines["bc"].results.values()
+    ]
+    low, high = interval_of_mean(found)
+    assert overall(study)["bc"].endswith(f" [{100 * low:.1f}, {100 * high:.1f}]")
+
+
+def test_a_mean_has_no_interval_where_worlds_have_different_numbers_of_starts(in_two_worlds):
+    lines = {
+        task: {
+            row: Line({**line.results, "every-5": line.results["every-5"][:1]})
+            for row, line in rows.items()
+        }
+        for task, rows in in_two_worlds.lines.items()
+    }
+    assert "[" not in overall(replace(in_two_worlds, lines=lines))["bc"]
 
 
 def test_a_changed_file_disagrees_with_its_page_and_figures(folder, tmp_path):
