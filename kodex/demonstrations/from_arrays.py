@@ -89,7 +89,7 @@ def demonstrations_from(
     else:
         episodes = _episodes(source, actions, context)
         layout = _layout(np.shape(episodes[0]["states"])[-1], robot, object)
-    _spread(episodes, "succeeded", succeeded)
+    _spread(episodes, "succeeded", _per_episode(succeeded, episodes))
     return assemble(
         episodes, layout, time_step=time_step, action_range=action_range, units=units, task=task
     )
@@ -108,7 +108,7 @@ def _episodes(source: Any, actions: Any, context: Context | None) -> list[Fields
             if name == "context":
                 _give_context(episodes, values)
             else:
-                _spread(episodes, name, values)
+                _spread(episodes, name, _per_episode(values, episodes))
     elif _is_list(source) and len(source) and isinstance(source[0], Mapping):
         episodes = [_named(each, f"episode {number}") for number, each in enumerate(source)]
         for number, each in enumerate(episodes):
@@ -119,8 +119,7 @@ def _episodes(source: Any, actions: Any, context: Context | None) -> list[Fields
     else:
         episodes = _listed(source)
     if actions is not None:
-        single = len(episodes) == 1 and np.ndim(actions) == 2
-        _spread(episodes, "actions", [actions] if single else actions)
+        _spread(episodes, "actions", _per_episode(actions, episodes))
     if context is not None:
         _give_context(episodes, context)
     return episodes
@@ -132,7 +131,13 @@ def _listed(states: Any) -> list[Fields]:
             "states must be arrays (steps, components), one per episode; "
             f"found {type(states).__name__}"
         )
-    episodes = [np.asarray(each) for each in states]
+    try:
+        episodes = [np.asarray(each) for each in states]
+    except ValueError:  # such as pairs of states and actions
+        raise InputError(
+            "states must be arrays (steps, components), one per episode; found lists of unequal "
+            "length: give states and actions apart, demonstrations_from(states, actions)"
+        ) from None
     if not episodes:
         raise InputError("there is no demonstration: the list of states is empty")
     if all(each.ndim == 1 for each in episodes):  # the rows of a single episode
@@ -143,6 +148,18 @@ def _listed(states: Any) -> list[Fields]:
                 f"episode {number}: states must be (steps, components); found shape {each.shape}"
             )
     return [{"states": each} for each in episodes]
+
+
+def _per_episode(values: Any, episodes: list[Fields]) -> Any:
+    """Return `values` as one entry per episode; those of a single one may come as they are."""
+    if len(episodes) != 1:
+        return values
+    if np.isscalar(values):
+        return [values]
+    if not isinstance(values, Sequence | np.ndarray):
+        return values
+    rows = len(episodes[0]["states"])
+    return [values] if len(values) in (rows, rows - 1) and len(values) != 1 else values
 
 
 def _is_list(source: Any) -> bool:
@@ -162,9 +179,13 @@ def _spread(episodes: list[Fields], field: str, values: Any) -> None:
     """Give each episode its own of `values`."""
     if values is None:
         return
+    if not isinstance(values, Iterable) or isinstance(values, str | bytes):
+        raise InputError(f"{field} must be given per episode; found {type(values).__name__}")
+    values = values if hasattr(values, "__len__") else list(values)
     if len(values) != len(episodes):
+        rows = ": one episode is (steps, components), several are a list" * (len(episodes) == 1)
         raise InputError(
-            f"{field} must be given per episode, {len(episodes)} in all; found {len(values)}"
+            f"{field} must be given per episode, {len(episodes)} in all; found {len(values)}{rows}"
         )
     for each, value in zip(episodes, values, strict=True):
         each[field] = value
@@ -191,8 +212,14 @@ def _layout(
     size: int, robot: int | Sequence[str] | None, object: Sequence[str] | None
 ) -> StateLayout:
     numbered = [f"state_{index}" for index in range(size)]
-    if isinstance(robot, str) or isinstance(object, str):
-        raise InputError("robot and object are lists of names; found a single text")
+    counted = isinstance(robot, int | np.integer) and not isinstance(robot, bool)
+    for role, names in (("robot", robot), ("object", object)):
+        named = isinstance(names, Iterable) and not isinstance(names, str | bytes)
+        if not (names is None or named or (role == "robot" and counted)):
+            raise InputError(
+                "robot and object are lists of names, or robot is how many components come first; "
+                f"found {names!r} for {role}"
+            )
     if isinstance(robot, int | np.integer):
         if not 0 <= robot <= size:
             raise InputError(f"robot must be 0 to {size} of the components; found {robot}")

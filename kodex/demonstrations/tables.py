@@ -108,6 +108,12 @@ def episodes_of_columns(
     else:
         joints = named_columns("robot", columns, robot)
     layout = StateLayout(joints, things)
+    twice = [name for name in layout.names if name in {*acted, *given, episode}]
+    if twice:
+        raise InputError(
+            f"a column is part of the state or something else, not both; found {', '.join(twice)} "
+            "among actions, context or the number of the episode: name the robot's columns"
+        )
     if not layout.size:
         raise InputError(f"no column is left for the state; found {', '.join(columns)}")
     groups = _groups(columns, episode, step)
@@ -174,7 +180,11 @@ def _groups(columns: Columns, episode: str, step: str) -> list[NDArray[np.int64]
             f"a table needs a column that numbers the episodes, {episode!r}; "
             f"found {', '.join(columns)}"
         )
-    groups = _grouped(columns[episode])
+    numbers = columns[episode]
+    if numbers.dtype.kind == "f" and not np.isfinite(numbers).all():
+        row = int(np.argmin(np.isfinite(numbers)))
+        raise InputError(f"{episode} must say whose each row is; found {numbers[row]} in row {row}")
+    groups = _grouped(numbers)
     if not groups:
         raise InputError("the table has no rows")
     if step not in columns:
