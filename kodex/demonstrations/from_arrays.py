@@ -47,7 +47,7 @@ def demonstrations_from(
         The states: a list of arrays (T, n), one per episode, or one array (episodes, T, n); or one
         dict per episode, or one dict of arrays, with `states`, `actions` and whatever else of
         `rewards`, `progress`, `succeeded`, `context` there is; with `episode`, one number per row,
-        arrays are rows of all episodes. Or a table with one row per step: of pandas, polars or
+        arrays are rows of all episodes (0 throughout: of a single one). Or a table with one row per step: of pandas, polars or
         pyarrow, or a dict of columns.
     actions
         The actions between the states, (T - 1, m) per episode; with one more, (T, m), the last is
@@ -57,7 +57,8 @@ def demonstrations_from(
         Names of the robot's components, or how many come first; of a table: columns or patterns.
         None: all that are not the object's.
     object
-        Names of the object's components, which come after the robot's; of a table: columns.
+        Names of the object's components, which come after the robot's; of a table: columns. None:
+        all that are left, if the robot's are named.
     context
         What is given beside the state, such as the goal: `{"goal": one number per episode}`, or one
         dict per episode; of a table: columns that do not change within an episode.
@@ -103,12 +104,19 @@ def _episodes(source: Any, actions: Any, context: Context | None) -> list[Fields
             raise InputError(f"a dict of arrays needs states; found {', '.join(source)}")
         if "episode" in fields:
             fields = rows_of_episodes(fields)
+        elif all(
+            np.ndim(each) == 1 for each in fields["states"]
+        ):  # rows of many episodes look like one long episode
+            raise InputError(
+                "a dict of arrays with a row per step needs episode, a number per row, which is 0 "
+                f"throughout for a single one; found {', '.join(source)}"
+            )
         episodes = _listed(fields.pop("states"))
         for name, values in fields.items():
             if name == "context":
                 _give_context(episodes, values)
             else:
-                _spread(episodes, name, _per_episode(values, episodes))
+                _spread(episodes, name, values)
     elif _is_list(source) and len(source) and isinstance(source[0], Mapping):
         episodes = [_named(each, f"episode {number}") for number, each in enumerate(source)]
         for number, each in enumerate(episodes):

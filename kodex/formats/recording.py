@@ -14,6 +14,8 @@ from kodex.errors import InputError
 from kodex.formats.roles import Roles
 from kodex.trajectory import ActionRange, StateLayout
 
+LAST_ACTION = "the last action of each episode, which no state follows"
+
 Columns = dict[str, NDArray[Any]]  # of one episode, a row per state each
 
 
@@ -66,6 +68,7 @@ class Recording:
         if roles.actions is not None:
             raise InputError("--actions names columns of a table; this format knows its actions")
         self._expect_equal_columns()
+        roles.check_names(self.columns[0])
         layout, context = self._assigned(roles)
         episodes = []
         for number, (columns, fields) in enumerate(zip(self.columns, self.fields, strict=True)):
@@ -79,7 +82,7 @@ class Recording:
                 episode["context"] = {**fields.get("context", {}), **renamed}
             episodes.append(episode)
             if "actions" in episode and len(episode["actions"]) == len(episode["states"]):
-                self.lose("the last action of each episode, which no state follows")
+                self.lose(LAST_ACTION)
         return Taken(
             assemble(
                 episodes,

@@ -10,7 +10,7 @@ in a small JSON file:
 ```
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Self
@@ -33,7 +33,7 @@ class Roles:
     episode: str | None = None  # of a table: the column that numbers the episodes
     step: str | None = None
     time_step: float | None = None
-    action_range: tuple[float, float] | None = None
+    action_range: tuple[Any, Any] | None = None  # numbers, or lists of one per component
     units: Mapping[str, str] = field(default_factory=dict)
     task: str | None = None
 
@@ -53,6 +53,16 @@ class Roles:
         }
         return cls(**{**content, **listed})
 
+    def check_names(self, columns: Iterable[str]) -> None:
+        """Refuse names for columns that are not there."""
+        known = list(columns)
+        unknown = [each for each in self.names if each not in known]
+        if unknown:
+            raise InputError(
+                f"names calls {', '.join(unknown)} something else, but the columns are "
+                f"{', '.join(known)}"
+            )
+
     def changed(self, **settings: Any) -> "Roles":
         """Return these roles with the `settings` that are not None."""
         return replace(
@@ -66,8 +76,12 @@ def _is_right(name: str, value: Any) -> bool:
     if name in ("names", "units"):
         return isinstance(value, dict) and all(isinstance(each, str) for each in value.values())
     if name == "action_range":
-        return isinstance(value, list) and len(value) == 2 and all(map(_is_number, value))
+        return isinstance(value, list) and len(value) == 2 and all(map(_is_end, value))
     return _is_number(value) if name == "time_step" else isinstance(value, str)
+
+
+def _is_end(value: Any) -> bool:
+    return _is_number(value) or (isinstance(value, list) and all(map(_is_number, value)))
 
 
 def _is_number(value: Any) -> bool:

@@ -201,6 +201,10 @@ REFUSED = {
     "words": (lambda: [[[["a", "b", "c"]]]], "episode 0: states must be an array of numbers"),
     "a key": (lambda: [[{"states": STATES[0], "torque": 1}]], "episode 0 may have .* found torque"),
     "no states": (lambda: [[{"actions": ACTIONS[0]}]], "episode 0 has no states"),
+    "rows of whom": (
+        lambda: [{"states": STATES[0], "actions": ACTIONS[0]}],
+        "needs episode, a number per row, which is 0 .* found states, actions",
+    ),
     "pairs": (lambda: [[*zip(STATES, ACTIONS, strict=True)]], "give states and actions apart"),
     "complex": (lambda: [[each * 1j for each in STATES]], "episode 0: states must be an array of"),
     "no episode": (lambda: [{"a": np.zeros(3)}], "column that numbers the episodes"),
@@ -291,7 +295,7 @@ def test_a_table_where_demonstrations_are_expected_is_explained():
 def test_a_single_episode_may_come_as_it_is():
     for single in (
         kodex.demonstrations_from(STATES[0], ACTIONS[0], succeeded=True),
-        kodex.demonstrations_from({"states": STATES[0], "actions": ACTIONS[0], "succeeded": 1}),
+        kodex.demonstrations_from([{"states": STATES[0], "actions": ACTIONS[0], "succeeded": 1}]),
         kodex.demonstrations_from([STATES[0]], iter([ACTIONS[0]]), succeeded=[True]),
     ):
         assert_same(single, STATES[:1], ACTIONS[:1])
