@@ -179,6 +179,22 @@ def test_describe_says_what_a_file_holds(file, capsys, monkeypatch):
         "hinge object -1.5000 -1.5000",
     ):
         assert part in shown
+    assert "action range not recorded, nothing is clipped" in shown
+
+
+def test_describe_says_range_of_actions_and_units(tmp_path, capsys):
+    made = kodex.demonstrations_from(
+        np.zeros((2, 4, 2)),
+        np.zeros((2, 3, 2)),
+        robot=["arm", "lid"],
+        action_range=([-1, -2], [1, 2]),
+        units={"lid": "[m]", "action": "V"},
+    )
+    write(tmp_path / "a.h5", made)
+    assert main(["describe", str(tmp_path / "a.h5")]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "action range -1 to 1 V, -2 to 2 V" in shown
+    assert "lid robot 0.0000 0.0000 [m]" in shown and "arm robot 0.0000 0.0000 lid" in shown
 
 
 def test_describe_says_when_there_is_nothing(tmp_path, capsys):

@@ -161,6 +161,8 @@ def convert(
         )
     said = [f"{seconds:g} s" for seconds in about.time_steps]
     say(f"time step: {' and '.join(said) or 'not recorded (--time-step)'}")
+    if about.action_size and not about.action_ranges:
+        say("range of actions: not recorded, so sessions clip nothing (--action-range)")
     for sentence in taken.lost:
         say(f"lost in reading: {sentence}")
     for sentence in lost:

@@ -1,7 +1,7 @@
 """What is recorded: `kodex describe` in numbers, `kodex render` moving."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -37,9 +37,9 @@ def describe(
         return
     description = describe_trajectories(episodes, header.layout)
     out.print(f"{title}: {_headline(description)}", style="bold")
-    out.print(_facts(description, header))
+    out.print(_facts(description, header, episodes[0]))
     out.print()
-    out.print(_components(description))
+    out.print(_components(description, episodes[0].units))
 
 
 def _headline(description: Description) -> str:
@@ -47,7 +47,7 @@ def _headline(description: Description) -> str:
     return f"{description.episodes} episodes{tasks}, {description.transitions} transitions"
 
 
-def _facts(description: Description, header: Header) -> Table:
+def _facts(description: Description, header: Header, first: Trajectory) -> Table:
     table = Table(box=None, show_header=False, pad_edge=False)
     for name, text in {
         "states each": _lengths(description),
@@ -56,6 +56,7 @@ def _facts(description: Description, header: Header) -> Table:
         "context": ", ".join(description.context) or "none",
         "time step": " and ".join(f"{each:g} s" for each in description.time_steps)
         or "not recorded",
+        **({} if first.actions is None else {"action range": _action_range(first)}),
         "signals": ", ".join(description.signals) or "none",
         "ended early": str(description.failures) if description.failures else "none",
         "written by": f"kodex {header.kodex}",
@@ -88,18 +89,30 @@ def _actions(description: Description) -> str:
     return f"{size}; {description.without_actions} episodes are states only"
 
 
-def _components(description: Description) -> Table:
+def _action_range(first: Trajectory) -> str:
+    """Return what a session clips actions to, as the first episode says it, with their unit."""
+    unit = f" {first.units['action']}" if "action" in first.units else ""
+    if first.action_range is None:
+        return f"not recorded, nothing is clipped{unit and f'; in{unit}'}"
+    pairs = [f"{low:g} to {high:g}{unit}" for low, high in zip(*first.action_range, strict=True)]
+    return ", ".join(pairs[:1] if len(set(pairs)) == 1 else pairs)
+
+
+def _components(description: Description, units: Mapping[str, str]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("  component", "part"):
         table.add_column(heading)
     for heading in ("lowest", "highest"):
         table.add_column(heading, justify="right")
+    if units:
+        table.add_column("unit")
     layout = description.layout
     parts = ["robot"] * len(layout.robot) + ["object"] * len(layout.object)
     for name, part, low, high in zip(
         layout.names, parts, description.lowest, description.highest, strict=True
     ):
-        table.add_row(f"  {name}", part, f"{low:.4f}", f"{high:.4f}")
+        unit = [units.get(name, "")] if units else []
+        table.add_row(f"  {name}", part, f"{low:.4f}", f"{high:.4f}", *unit)
     return table
 
 

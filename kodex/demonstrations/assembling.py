@@ -22,6 +22,7 @@ FIELDS = {
     "episode": ("episode", "episodes", "episode_index"),
 }
 ALIASES = {word: field for field, words in FIELDS.items() for word in words}
+VERDICTS = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
 PER_STATE, PER_ACTION = ("states", "progress"), ("actions", "rewards")
 
 Fields = dict[str, Any]  # of one episode: states, and what there is of the others
@@ -84,6 +85,8 @@ def _as_numbers(fields: Fields) -> None:
         if field not in fields:
             continue
         try:
+            if np.iscomplexobj(fields[field]):
+                raise TypeError("its imaginary part would be lost")
             fields[field] = np.array(fields[field], dtype=np.float64)
         except (TypeError, ValueError):
             raise InputError(f"{field} must be an array of numbers") from None
@@ -121,7 +124,12 @@ def _expect_width(field: str, found: Array | None, first: Array | None) -> None:
 
 def _verdict(succeeded: Any) -> bool | None:
     """Return whether an episode succeeded; flags per step say so if the last one does."""
-    return None if succeeded is None else bool(np.ravel(succeeded)[-1])
+    if succeeded is None:
+        return None
+    last = np.ravel(succeeded)[-1]
+    if str(last).lower() not in VERDICTS:  # bool("no") is true, and so is that of a NaN
+        raise InputError(f"succeeded must be true or false; found {str(last)!r}")
+    return VERDICTS[str(last).lower()]
 
 
 def _context(given: Any) -> dict[str, float]:
@@ -142,7 +150,9 @@ def _range(given: Range | None, actions: Array | None) -> ActionRange | None:
     try:
         low, high = (np.asarray(end, dtype=np.float64) for end in given)
     except (TypeError, ValueError):
-        raise InputError(f"action_range must be (low, high); found {given!r}") from None
+        raise InputError(
+            f"action_range must be (low, high), each a number or one per component; found {given!r}"
+        ) from None
     size = 1 if actions is None else actions.shape[1]
     return ActionRange.of(*(np.full(size, end) if end.ndim == 0 else end for end in (low, high)))
 

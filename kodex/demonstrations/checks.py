@@ -170,7 +170,8 @@ def expect_trajectories(given: Any, *, called: str = "demonstration") -> None:
 
     Arrays are not taken as they are: rows of many episodes look like one long episode.
     """
-    strange = [given] if isinstance(given, str | np.ndarray | dict | Trajectory) else []
+    table = hasattr(given, "columns") or hasattr(given, "column_names")
+    strange = [given] if table or isinstance(given, str | np.ndarray | dict | Trajectory) else []
     if not strange:
         try:
             iter(given)

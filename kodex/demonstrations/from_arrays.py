@@ -47,8 +47,8 @@ def demonstrations_from(
         The states: a list of arrays (T, n), one per episode, or one array (episodes, T, n); or one
         dict per episode, or one dict of arrays, with `states`, `actions` and whatever else of
         `rewards`, `progress`, `succeeded`, `context` there is; with `episode`, one number per row,
-        arrays are rows of all episodes. Or a table with one row per step: of pandas, polars or
-        pyarrow, or a dict of columns.
+        arrays are rows of all episodes (0 throughout: of a single one). Or a table with one row per
+        step: of pandas, polars or pyarrow, or a dict of columns.
     actions
         The actions between the states, (T - 1, m) per episode; with one more, (T, m), the last is
         dropped, because no state follows it. None: the states alone were recorded. Of a table:
@@ -57,7 +57,8 @@ def demonstrations_from(
         Names of the robot's components, or how many come first; of a table: columns or patterns.
         None: all that are not the object's.
     object
-        Names of the object's components, which come after the robot's; of a table: columns.
+        Names of the object's components, which come after the robot's; of a table: columns. None:
+        all that are left, if the robot's are named.
     context
         What is given beside the state, such as the goal: `{"goal": one number per episode}`, or one
         dict per episode; of a table: columns that do not change within an episode.
@@ -89,7 +90,7 @@ def demonstrations_from(
     else:
         episodes = _episodes(source, actions, context)
         layout = _layout(np.shape(episodes[0]["states"])[-1], robot, object)
-    _spread(episodes, "succeeded", succeeded)
+    _spread(episodes, "succeeded", _per_episode(succeeded, episodes))
     return assemble(
         episodes, layout, time_step=time_step, action_range=action_range, units=units, task=task
     )
@@ -103,6 +104,13 @@ def _episodes(source: Any, actions: Any, context: Context | None) -> list[Fields
             raise InputError(f"a dict of arrays needs states; found {', '.join(source)}")
         if "episode" in fields:
             fields = rows_of_episodes(fields)
+        elif all(
+            np.ndim(each) == 1 for each in fields["states"]
+        ):  # rows of many episodes look like one long episode
+            raise InputError(
+                "a dict of arrays with a row per step needs episode, a number per row, which is 0 "
+                f"throughout for a single one; found {', '.join(source)}"
+            )
         episodes = _listed(fields.pop("states"))
         for name, values in fields.items():
             if name == "context":
@@ -119,8 +127,7 @@ def _episodes(source: Any, actions: Any, context: Context | None) -> list[Fields
     else:
         episodes = _listed(source)
     if actions is not None:
-        single = len(episodes) == 1 and np.ndim(actions) == 2
-        _spread(episodes, "actions", [actions] if single else actions)
+        _spread(episodes, "actions", _per_episode(actions, episodes))
     if context is not None:
         _give_context(episodes, context)
     return episodes
@@ -132,7 +139,13 @@ def _listed(states: Any) -> list[Fields]:
             "states must be arrays (steps, components), one per episode; "
             f"found {type(states).__name__}"
         )
-    episodes = [np.asarray(each) for each in states]
+    try:
+        episodes = [np.asarray(each) for each in states]
+    except ValueError:  # such as pairs of states and actions
+        raise InputError(
+            "states must be arrays (steps, components), one per episode; found lists of unequal "
+            "length: give states and actions apart, demonstrations_from(states, actions)"
+        ) from None
     if not episodes:
         raise InputError("there is no demonstration: the list of states is empty")
     if all(each.ndim == 1 for each in episodes):  # the rows of a single episode
@@ -143,6 +156,18 @@ def _listed(states: Any) -> list[Fields]:
                 f"episode {number}: states must be (steps, components); found shape {each.shape}"
             )
     return [{"states": each} for each in episodes]
+
+
+def _per_episode(values: Any, episodes: list[Fields]) -> Any:
+    """Return `values` as one entry per episode; those of a single one may come as they are."""
+    if len(episodes) != 1:
+        return values
+    if np.isscalar(values):
+        return [values]
+    if not isinstance(values, Sequence | np.ndarray):
+        return values
+    rows = len(episodes[0]["states"])
+    return [values] if len(values) in (rows, rows - 1) and len(values) != 1 else values
 
 
 def _is_list(source: Any) -> bool:
@@ -162,9 +187,13 @@ def _spread(episodes: list[Fields], field: str, values: Any) -> None:
     """Give each episode its own of `values`."""
     if values is None:
         return
+    if not isinstance(values, Iterable) or isinstance(values, str | bytes):
+        raise InputError(f"{field} must be given per episode; found {type(values).__name__}")
+    values = values if hasattr(values, "__len__") else list(values)
     if len(values) != len(episodes):
+        rows = ": one episode is (steps, components), several are a list" * (len(episodes) == 1)
         raise InputError(
-            f"{field} must be given per episode, {len(episodes)} in all; found {len(values)}"
+            f"{field} must be given per episode, {len(episodes)} in all; found {len(values)}{rows}"
         )
     for each, value in zip(episodes, values, strict=True):
         each[field] = value
@@ -191,8 +220,14 @@ def _layout(
     size: int, robot: int | Sequence[str] | None, object: Sequence[str] | None
 ) -> StateLayout:
     numbered = [f"state_{index}" for index in range(size)]
-    if isinstance(robot, str) or isinstance(object, str):
-        raise InputError("robot and object are lists of names; found a single text")
+    counted = isinstance(robot, int | np.integer) and not isinstance(robot, bool)
+    for role, names in (("robot", robot), ("object", object)):
+        named = isinstance(names, Iterable) and not isinstance(names, str | bytes)
+        if not (names is None or named or (role == "robot" and counted)):
+            raise InputError(
+                "robot and object are lists of names, or robot is how many components come first; "
+                f"found {names!r} for {role}"
+            )
     if isinstance(robot, int | np.integer):
         if not 0 <= robot <= size:
             raise InputError(f"robot must be 0 to {size} of the components; found {robot}")

@@ -102,14 +102,28 @@ def episodes_of_columns(
     given = named_columns("context", columns, context or ())
     taken = {*acted, *given, episode, step}
     things = named_columns("object", columns, object or ())
+    rest = tuple(
+        name
+        for name in columns
+        if name not in {*taken, *BESIDE, *things} and columns[name].dtype.kind in "fiub"
+    )
     if robot is None:
-        rest = (name for name in columns if name not in taken and name not in BESIDE)
-        joints = tuple(n for n in rest if n not in things and columns[n].dtype.kind in "fiub")
+        joints = rest
     else:
         joints = named_columns("robot", columns, robot)
+        if object is None:
+            things = tuple(name for name in rest if name not in joints)
     layout = StateLayout(joints, things)
+    twice = [name for name in layout.names if name in {*acted, *given, episode}]
+    if twice:
+        raise InputError(
+            f"a column is part of the state or something else, not both; found {', '.join(twice)} "
+            "among actions, context or the number of the episode: name the robot's columns"
+        )
     if not layout.size:
-        raise InputError(f"no column is left for the state; found {', '.join(columns)}")
+        words = [f"{n} ({v[0]!s:.20})" for n, v in columns.items() if v.dtype.kind in "OSU"]
+        hint = f"; no numbers are {', '.join(words)}: they need a decimal point" if words else ""
+        raise InputError(f"no column is left for the state; found {', '.join(columns)}{hint}")
     groups = _groups(columns, episode, step)
     episodes = [
         {
@@ -174,7 +188,11 @@ def _groups(columns: Columns, episode: str, step: str) -> list[NDArray[np.int64]
             f"a table needs a column that numbers the episodes, {episode!r}; "
             f"found {', '.join(columns)}"
         )
-    groups = _grouped(columns[episode])
+    numbers = columns[episode]
+    if numbers.dtype.kind == "f" and not np.isfinite(numbers).all():
+        row = int(np.argmin(np.isfinite(numbers)))
+        raise InputError(f"{episode} must say whose each row is; found {numbers[row]} in row {row}")
+    groups = _grouped(numbers)
     if not groups:
         raise InputError("the table has no rows")
     if step not in columns:

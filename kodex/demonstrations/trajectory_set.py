@@ -5,14 +5,14 @@ so they cost next to nothing. `describe` says in a few numbers what a set holds,
 draws the demonstrations that nothing is learned from.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kodex.demonstrations.checks import layout_difference
+from kodex.demonstrations.checks import expect_trajectories, layout_difference
 from kodex.demonstrations.spreading import selected
 from kodex.demonstrations.sufficiency import shortcomings
 from kodex.errors import InputError
@@ -58,7 +58,10 @@ class TrajectorySet(Sequence[Trajectory]):
         self, trajectories: Iterable[Trajectory], *, layout: StateLayout | None = None
     ) -> None:
         """Hold `trajectories`; an empty set needs its `layout`."""
+        if isinstance(trajectories, str | Mapping):  # which would be a set of letters or of names
+            expect_trajectories(trajectories)
         self._trajectories = tuple(trajectories)
+        expect_trajectories(self._trajectories)
         if layout is None:
             if not self._trajectories:
                 raise InputError("a set without trajectories has no layout: add one or name it")

@@ -13,6 +13,7 @@ from typing import Literal, Self, TypeVar
 
 import numpy as np
 
+from kodex.demonstrations.checks import expect_trajectories
 from kodex.errors import InputError
 from kodex.evaluation.episodes import Episodes, by_start, episodes_of, partners_in
 from kodex.evaluation.intervals import wilson_interval
@@ -135,8 +136,9 @@ def score(
     signal "thrown_out", one number per step that is not 0 when it is so, counts at the last step;
     a signal "novelty", of a monitor, is an "alarm" if it is ever above 1.
     """
-    if not rollouts:
+    if len(rollouts) == 0:
         raise InputError("there is nothing to score: no rollouts")
+    expect_trajectories(rollouts, called="rollout")
     further = dict(criteria or {})
     if "thrown_out" not in further and all("thrown_out" in each.signals for each in rollouts):
         further["thrown_out"] = _thrown_out

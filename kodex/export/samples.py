@@ -4,13 +4,14 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from kodex.errors import InputError
+from kodex.errors import InputError, MissingFeatureError
 from kodex.export.acting import program_of
+from kodex.export.program import Program
 from kodex.interfaces import Policy
 from kodex.rollout import roll_out
 from kodex.seeding import generator
-from kodex.tasks import TASKS, task
 from kodex.trajectory import Array
+from kodex.world import World
 
 EPISODES = 4
 ROUNDED = {"float64": 1e-12, "float32": 1e-3}  # of the largest action
@@ -29,11 +30,10 @@ class Samples(NamedTuple):
 
 
 def samples_of(policy: Policy, *, seed: int = 0) -> Samples:
-    """Return episodes of the policy's own task; without a task, states around zero."""
+    """Return episodes of the policy's own task; without its simulator, states around zero."""
     program = program_of(policy)
-    names = program.context_names
-    if program.name in TASKS:
-        world = task(program.name)
+    names, world = program.context_names, _world_of(program)
+    if world is not None:
         starts = world.starts("in", count=EPISODES, seed=seed)
         episodes = roll_out(world, policy, starts, batch_size=EPISODES)
         steps = min(len(each) for each in episodes) - 1
@@ -44,6 +44,16 @@ def samples_of(policy: Policy, *, seed: int = 0) -> Samples:
         states = random.normal(size=(EPISODES, 20, program.layout.size))
         context = random.normal(size=(EPISODES, len(names)))
     return act_along(policy, states, context)
+
+
+def _world_of(program: Program) -> World | None:
+    """Return the built-in task that the policy acts in; None: it is another's, or not installed."""
+    try:
+        from kodex.tasks import TASKS
+    except MissingFeatureError:  # the simulator is an extra, and a robot has none
+        return None
+    found = TASKS.get(program.name)
+    return found if found is not None and found.layout == program.layout else None
 
 
 def act_along(policy: Policy, states: Array, context: Array) -> Samples:

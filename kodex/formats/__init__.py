@@ -83,6 +83,8 @@ def recognised(path: Path) -> str:
         return _hdf5_format(path)
     hint = ": pickles can run code when they are read; save arrays with numpy.savez" * (
         ending in (".pkl", ".pickle")
+    ) + ": it holds one array; save states, actions and episode with numpy.savez" * (
+        ending == ".npy"
     )
     raise InputError(f"{path} is of no known format ({', '.join(FORMATS)}){hint}")
 

@@ -10,7 +10,7 @@ in a small JSON file:
 ```
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Self
@@ -40,7 +40,7 @@ class Roles:
     episode: str | None = None  # of a table: the column that numbers the episodes
     step: str | None = None
     time_step: float | None = None
-    action_range: tuple[float, float] | None = None
+    action_range: tuple[Any, Any] | None = None  # numbers, or lists of one per component
     units: Mapping[str, str] = field(default_factory=dict)
     task: str | None = None
 
@@ -60,6 +60,16 @@ class Roles:
         }
         return cls(**{**content, **listed})
 
+    def check_names(self, columns: Iterable[str]) -> None:
+        """Refuse names for columns that are not there."""
+        known = list(columns)
+        unknown = [each for each in self.names if each not in known]
+        if unknown:
+            raise InputError(
+                f"names calls {', '.join(unknown)} something else, but the columns are "
+                f"{', '.join(known)}"
+            )
+
     def changed(self, **settings: Any) -> "Roles":
         """Return these roles with the `settings` that are not None."""
         return replace(
@@ -73,13 +83,19 @@ def _is_right(name: str, value: Any) -> bool:
     if name in ("names", "units"):
         return isinstance(value, dict) and all(isinstance(each, str) for each in value.values())
     if name == "action_range":
-        return isinstance(value, list) and len(value) == 2 and all(map(_is_number, value))
+        return isinstance(value, list) and len(value) == 2 and all(map(_is_end, value))
     return _is_number(value) if name == "time_step" else isinstance(value, str)
+
+
+def _is_end(value: Any) -> bool:
+    return _is_number(value) or (isinstance(value, list) and all(map(_is_number, value)))
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
+
+LAST_ACTION = "the last action of each episode, which no state follows"
 
 Columns = dict[str, NDArray[Any]]  # of one episode, a row per state each
 
@@ -133,6 +149,7 @@ class Recording:
         if roles.actions is not None:
             raise InputError("--actions names columns of a table; this format knows its actions")
         self._expect_equal_columns()
+        roles.check_names(self.columns[0])
         layout, context = self._assigned(roles)
         episodes = []
         for number, (columns, beside) in enumerate(zip(self.columns, self.fields, strict=True)):
@@ -146,7 +163,7 @@ class Recording:
                 episode["context"] = {**beside.get("context", {}), **renamed}
             episodes.append(episode)
             if "actions" in episode and len(episode["actions"]) == len(episode["states"]):
-                self.lose("the last action of each episode, which no state follows")
+                self.lose(LAST_ACTION)
         return Taken(
             assemble(
                 episodes,

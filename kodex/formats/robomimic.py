@@ -86,9 +86,11 @@ def _read_about(data: h5py.Group, recording: Recording, own: dict[str, Any]) -> 
     recording.object = tuple(own.get("object", ()))
     recording.context = tuple(own.get("context", ()))
     try:
-        recording.task = str(json.loads(hdf5.text(data.attrs, "env_args") or "")["env_name"])
-    except (KeyError, TypeError, ValueError):
-        recording.task = None
+        environment = json.loads(hdf5.text(data.attrs, "env_args") or "")
+        recording.task = str(environment["env_name"])
+        recording.time_step = 1.0 / float(environment["env_kwargs"]["control_freq"])  # robosuite's
+    except (KeyError, TypeError, ValueError, ZeroDivisionError, OverflowError):
+        pass  # which other environments do not say
     recording.believe(own)
 
 

@@ -1,5 +1,6 @@
 """NumPy archives, CSV and Parquet: arrays and columns with a number for the episode."""
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -7,16 +8,18 @@ import numpy as np
 
 from kodex.demonstrations.assembling import ALIASES, assemble
 from kodex.demonstrations.from_arrays import demonstrations_from
-from kodex.demonstrations.tables import as_columns, episodes_of_columns
+from kodex.demonstrations.tables import as_columns, episodes_of_columns, named_columns
 from kodex.errors import InputError, explaining
-from kodex.formats.recording import Roles, Taken
+from kodex.formats.recording import LAST_ACTION, Roles, Taken, add_columns
 from kodex.storage.archives import read_archive
 from kodex.trajectory import StateLayout
+
+GAPS = ("", "na", "n/a", "null", "none")  # cells of a CSV table in which nothing was measured
 
 
 def read_numpy(path: Path, roles: Roles) -> Taken:
     """Return the demonstrations of an NPZ archive: `states`, `actions`, and perhaps `episode`."""
-    arrays = read_archive(path, kinds="fiubUS")
+    arrays = read_archive(path, kinds="fiubUS", finite=False)  # refused by episode below
     if not any(ALIASES.get(name) == "states" for name in arrays):
         return _taken(arrays, roles)
     known = {name: values for name, values in arrays.items() if name in ALIASES}
@@ -25,10 +28,20 @@ def read_numpy(path: Path, roles: Roles) -> Taken:
         if role in lost and arrays[role].dtype.kind in "US" and getattr(roles, role) is None:
             roles = roles.changed(**{role: tuple(map(str, arrays[role].tolist()))})
             lost.remove(role)
-    if roles.actions is not None or roles.context:
-        raise InputError("actions and context of an archive are arrays of it, or dict(episode=...)")
+    if roles.actions is not None:
+        chosen = named_columns("actions", arrays, roles.actions)
+        if len(chosen) > 1:
+            raise InputError(f"the actions of an archive are one array; found {', '.join(chosen)}")
+        known = {name: each for name, each in known.items() if ALIASES[name] != "actions"}
+        known["actions"] = arrays[chosen[0]]
+        lost = [name for name in lost if name != chosen[0]]
+    given = named_columns("context", arrays, roles.context)
+    given += ("context",) if "context" in known and "context" not in given else ()
+    lost = [name for name in lost if name not in given]
+    known.pop("context", None)
     trajectories = demonstrations_from(
         known,
+        context=_contexts(arrays, given) or None,
         robot=roles.robot,
         object=roles.object,
         time_step=roles.time_step,
@@ -41,7 +54,28 @@ def read_numpy(path: Path, roles: Roles) -> Taken:
         raise InputError(
             f"the {layout.size} components of an archive are named with --robot and --object"
         )
-    return Taken(trajectories, (f"arrays: {', '.join(lost)}",) if lost else ())
+    sentences = [f"arrays: {', '.join(lost)}"] if lost else []
+    if _has_last_actions(known):
+        sentences.append(LAST_ACTION)
+    return Taken(trajectories, tuple(sentences))
+
+
+def _contexts(arrays: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    """Return arrays with a row per episode as contexts: NAME, or NAME_0 and so on."""
+    contexts: dict[str, Any] = {}
+    for name in names:
+        if not add_columns(contexts, name, arrays[name]):
+            raise InputError(f"context {name} must be numbers; found {arrays[name].dtype}")
+    return contexts
+
+
+def _has_last_actions(known: dict[str, Any]) -> bool:
+    """Return whether there are as many actions as states, where each episode has one less."""
+    fields = {ALIASES[name]: each for name, each in known.items()}
+    if "actions" not in fields:
+        return False
+    axis = 0 if "episode" in fields else 1
+    return bool(fields["actions"].shape[axis] == fields["states"].shape[axis])
 
 
 def read_csv(path: Path, roles: Roles) -> Taken:
@@ -51,14 +85,18 @@ def read_csv(path: Path, roles: Roles) -> Taken:
             head = file.readline().strip()
             mark = max(",;\t", key=head.count)
             names = [name.strip().strip('"') for name in head.split(mark)]
-            rows = np.loadtxt(
-                file, delimiter=mark, ndmin=2, dtype=str, comments=None, quotechar='"'
-            )
+            with warnings.catch_warnings():  # that there is no row is an error below
+                warnings.simplefilter("ignore", UserWarning)
+                rows = np.loadtxt(
+                    file, delimiter=mark, ndmin=2, dtype=str, comments=None, quotechar='"'
+                )
     except (OSError, ValueError, UnicodeDecodeError) as error:
         raise InputError(f"{path} is not a table of commas: {str(error).splitlines()[0]}") from None
     if len(set(names)) != len(names) or not all(names):
         raise InputError(f"{path} needs a head line with a name per column; found {head[:80]!r}")
-    if not rows.size or rows.shape[1] != len(names):
+    if not rows.size:
+        raise InputError(f"{path} has a head line and no rows below it")
+    if rows.shape[1] != len(names):
         raise InputError(f"{path} has {len(names)} names and {rows.shape[-1]} columns below them")
     return _taken({name: _numbers(rows[:, index]) for index, name in enumerate(names)}, roles)
 
@@ -78,6 +116,7 @@ def read_parquet(path: Path, roles: Roles) -> Taken:
 
 def _taken(table: Any, roles: Roles) -> Taken:
     columns = as_columns(table)
+    roles.check_names(columns)
     for known in ("episode", "episode_index"):
         if roles.episode is None and known in columns:
             roles = roles.changed(episode=known)
@@ -97,7 +136,7 @@ def _taken(table: Any, roles: Roles) -> Taken:
     if chosen.left_out:
         lost.append(f"columns: {', '.join(chosen.left_out)}")
     if chosen.actions:
-        lost.append("the last action of each episode, which no state follows")
+        lost.append(LAST_ACTION)
     names = roles.names
     trajectories = assemble(
         chosen.episodes,
@@ -115,7 +154,10 @@ def _taken(table: Any, roles: Roles) -> Taken:
 
 def _numbers(words: Any) -> Any:
     """Return a column as numbers if it is such; truth is 1 or 0."""
-    lowered = np.char.lower(words)
+    lowered = np.char.lower(np.char.strip(words))
+    gaps = np.isin(lowered, GAPS)
+    if gaps.any() and not gaps.all():
+        words = np.where(gaps, "nan", words)  # refused by episode, if the column is used
     if np.isin(lowered, ("true", "false")).all():
         return lowered == "true"
     try:

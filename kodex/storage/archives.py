@@ -39,11 +39,16 @@ DAMAGE = (
 
 
 def read_archive(
-    path: str | Path, names: Collection[str] | None = None, *, kinds: str = "fiu"
+    path: str | Path,
+    names: Collection[str] | None = None,
+    *,
+    kinds: str = "fiu",
+    finite: bool = True,
 ) -> dict[str, NDArray[Any]]:
     """Return the arrays called `names`, or all, of the archive at `path`.
 
-    `kinds` are those of NumPy that are accepted, such as "f" for real numbers.
+    `kinds` are those of NumPy that are accepted, such as "f" for real numbers; unless `finite`, a
+    NaN is for the caller to refuse.
     """
     path = Path(path)
     if not path.is_file():
@@ -57,7 +62,7 @@ def read_archive(
             if missing:
                 raise InputError(f"it lacks {' and '.join(missing)}")
             for name in found if names is None else names:
-                arrays[name] = _member(archive, name, kinds, left)
+                arrays[name] = _member(archive, name, kinds, left, finite=finite)
                 left -= arrays[name].nbytes
     except DAMAGE as error:
         words = str(error).splitlines()[0] if str(error) else type(error).__name__
@@ -65,7 +70,9 @@ def read_archive(
     return arrays
 
 
-def _member(archive: zipfile.ZipFile, name: str, kinds: str, most: int) -> NDArray[Any]:
+def _member(
+    archive: zipfile.ZipFile, name: str, kinds: str, most: int, *, finite: bool
+) -> NDArray[Any]:
     with archive.open(f"{name}.npy") as file:
         version = npy.read_magic(file)
         if version not in HEADERS:
@@ -82,6 +89,6 @@ def _member(archive: zipfile.ZipFile, name: str, kinds: str, most: int) -> NDArr
         if len(content) != size:
             raise InputError(f"{name} is not as long as it says")
     array: NDArray[Any] = np.frombuffer(content, kind).reshape(shape, order="CF"[fortran])  # type: ignore[call-overload]
-    if kind.kind == "f" and not np.isfinite(array).all():
+    if finite and kind.kind == "f" and not np.isfinite(array).all():
         raise InputError(f"{name} must be finite numbers")
     return array

@@ -201,6 +201,12 @@ REFUSED = {
     "words": (lambda: [[[["a", "b", "c"]]]], "episode 0: states must be an array of numbers"),
     "a key": (lambda: [[{"states": STATES[0], "torque": 1}]], "episode 0 may have .* found torque"),
     "no states": (lambda: [[{"actions": ACTIONS[0]}]], "episode 0 has no states"),
+    "rows of whom": (
+        lambda: [{"states": STATES[0], "actions": ACTIONS[0]}],
+        "needs episode, a number per row, which is 0 .* found states, actions",
+    ),
+    "pairs": (lambda: [[*zip(STATES, ACTIONS, strict=True)]], "give states and actions apart"),
+    "complex": (lambda: [[each * 1j for each in STATES]], "episode 0: states must be an array of"),
     "no episode": (lambda: [{"a": np.zeros(3)}], "column that numbers the episodes"),
 }
 
@@ -218,6 +224,12 @@ def test_what_cannot_be_meant_is_refused_with_episode_and_field(arguments, reaso
         ({"robot": 4}, "0 to 3 of the components; found 4"),
         ({"robot": ("a",), "object": ("b",)}, "3 components; found 1 names .* robot and 1"),
         ({"robot": "abc"}, "lists of names"),
+        ({"robot": 2.0}, "lists of names.* found 2.0 for robot"),
+        ({"robot": True}, "lists of names.* found True for robot"),
+        ({"object": 1}, "lists of names.* found 1 for object"),
+        ({"succeeded": ["yes", "no", "no"]}, "episode 0: succeeded must be true or false"),
+        ({"succeeded": [1.0, np.nan, 0.0]}, "episode 1: succeeded must .* found 'nan'"),
+        ({"succeeded": True}, "succeeded must be given per episode; found bool"),
         ({"context": {"goal": [1.0, 2.0]}}, r"goal must be one number per episode, \(3,\)"),
         ({"context": {"goal": [1.0, 2.0, "far"]}}, "episode 2: context goal must be a number"),
         ({"context": [{"goal": 1.0}] * 2}, "context must be given per episode, 3 in all; found 2"),
@@ -242,6 +254,9 @@ def test_settings_that_do_not_fit_are_refused(settings, reason):
         ({"lid": np.array(["x"] * 15)}, {"object": ["lid"]}, "episode 0: column lid must be num"),
         ({"lid": np.zeros(4)}, {}, "equally long; found 4 rows of lid and 15"),
         ({}, {"robot": 2}, "robot must name columns"),
+        ({}, {"robot": ["*"]}, "not both; found episode, action_0, action_1 among"),
+        ({"episode": np.r_[np.zeros(14), np.nan]}, {}, "whose each row is; found nan in row 14"),
+        ({"success": np.array(["no"] * 15)}, {}, "episode 0: succeeded must be true or false"),
     ],
 )
 def test_tables_that_do_not_fit_are_refused(change, settings, reason):
@@ -261,6 +276,30 @@ def test_a_missing_step_is_not_bridged():
 def test_plain_arrays_where_demonstrations_are_expected_are_explained(given):
     with pytest.raises(InputError, match=r"must be a trajectory; .* kodex\.demonstrations_from"):
         kodex.fit(given)
+
+
+@pytest.mark.parametrize("given", [STATES, {"states": STATES}, "door.h5"])
+@pytest.mark.parametrize(
+    "use", [kodex.TrajectorySet, kodex.score, lambda given: kodex.write("never.h5", given)]
+)
+def test_plain_arrays_where_a_set_is_expected_are_explained(use, given):
+    with pytest.raises(InputError, match=r"must be a trajectory; .* kodex\.demonstrations_from"):
+        use(given)
+
+
+def test_a_table_where_demonstrations_are_expected_is_explained():
+    with pytest.raises(InputError, match=r"found Frame: make them of .* a table"):
+        kodex.fit(Frame(table()))
+
+
+def test_a_single_episode_may_come_as_it_is():
+    for single in (
+        kodex.demonstrations_from(STATES[0], ACTIONS[0], succeeded=True),
+        kodex.demonstrations_from([{"states": STATES[0], "actions": ACTIONS[0], "succeeded": 1}]),
+        kodex.demonstrations_from([STATES[0]], iter([ACTIONS[0]]), succeeded=[True]),
+    ):
+        assert_same(single, STATES[:1], ACTIONS[:1])
+        assert single[0].succeeded is True
 
 
 def test_a_policy_learned_from_arrays_acts_as_the_demonstrations_do():

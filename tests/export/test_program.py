@@ -1,14 +1,18 @@
 """The description of acting that everything else is written from does what the policy does."""
 
+import sys
+
 import numpy as np
 import pytest
 
 from kodex.baselines import NgfTimeDynamics
+from kodex.demonstrations import demonstrations_from
 from kodex.errors import InputError
 from kodex.export import program_of, samples_of
 from kodex.export.samples import act_along, largest_difference, refuse_above, tolerance
 from kodex.koopman import KoopmanLearner
 from kodex.lifting import DelayLearner
+from kodex.policies import fit
 from kodex.policies.monitor import monitored
 from kodex.policies.parts import with_part
 from tests.export.policies import DEMONSTRATIONS, KINDS, KOOPMAN, SINGLE, made, tracking
@@ -100,3 +104,14 @@ def test_nan_counts_as_an_infinite_difference():
 def _with(policy, dynamics):
     object.__setattr__(policy, "dynamics", dynamics)  # as the constructor would ask for a layout
     return policy
+
+
+def test_a_skill_of_ones_own_may_have_the_name_of_a_task_and_needs_no_simulator(monkeypatch):
+    random = np.random.default_rng(0)
+    states, actions = random.normal(size=(6, 30, 3)), random.normal(size=(6, 29, 2))
+    own = fit(demonstrations_from(states, actions, task="door"))
+    assert samples_of(own).states.shape[2] == 3
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    for name in [each for each in sys.modules if each.startswith("kodex.tasks")]:
+        monkeypatch.delitem(sys.modules, name)
+    assert samples_of(own).states.shape[2] == 3

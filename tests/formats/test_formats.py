@@ -190,7 +190,54 @@ def test_archives_of_matrices_are_rows_with_episodes_or_episodes_stacked(tmp_pat
     np.testing.assert_array_equal(taken.trajectories.stacked("states"), states)
     np.testing.assert_array_equal(taken.trajectories.stacked("actions"), actions)
     assert taken.trajectories.layout.robot == ("a", "b")
-    assert taken.lost == ("arrays: seed",)
+    last = ("the last action of each episode, which no state follows",)
+    assert taken.lost == ("arrays: seed", *(last if rows else ()))
+
+
+def test_arrays_of_an_archive_are_named_as_columns_are(tmp_path):
+    random = np.random.default_rng(2)
+    states, torques = random.normal(size=(3, 5, 4)), random.normal(size=(3, 4, 2))
+    goals, pairs = np.arange(3.0), np.ones((3, 2))
+    np.savez(tmp_path / "a.npz", states=states, torque=torques, goal=goals, pair=pairs)
+    roles = Roles(actions=("torque",), context=("goal", "pa*"))
+    taken = read_as(tmp_path / "a.npz", roles=roles)
+    np.testing.assert_array_equal(taken.trajectories.stacked("actions"), torques)
+    assert taken.trajectories[2].context == {"goal": 2.0, "pair_0": 1.0, "pair_1": 1.0}
+    assert taken.lost == ()
+    assert read_as(tmp_path / "a.npz").lost == ("arrays: torque, goal, pair",)
+    np.savez(tmp_path / "b.npz", states=states, context=goals)
+    assert read_as(tmp_path / "b.npz").trajectories[1].context == {"context": 1.0}
+
+
+def test_what_no_role_names_is_the_objects_if_the_robots_is_named(tmp_path):
+    write_table(tmp_path / "t.csv")
+    taken = read_as(tmp_path / "t.csv", roles=Roles(robot=("joint*",), context=("goal",)))
+    assert taken.trajectories.layout.object == ("lid",)
+
+
+def test_the_rate_of_robosuite_is_the_time_step(tmp_path):
+    write_as(tmp_path / "a.hdf5", demonstrations(), "robomimic")
+    with h5py.File(tmp_path / "a.hdf5", "r+") as file:
+        about = {"env_name": "Lift", "type": 1, "env_kwargs": {"control_freq": 20}}
+        file["data"].attrs["env_args"] = json.dumps(about)
+        del file["data"].attrs["kodex"]
+    first = read_as(tmp_path / "a.hdf5").trajectories[0]
+    assert (first.time_step, first.provenance["task"]) == (0.05, "Lift")
+
+
+def test_a_range_of_actions_may_differ_by_component(tmp_path):
+    np.savez(tmp_path / "a.npz", states=np.zeros((2, 5, 3)), actions=np.zeros((2, 4, 2)))
+    (tmp_path / "roles.json").write_text('{"action_range": [[-1, -2], [1, 2]]}')
+    taken = read_as(tmp_path / "a.npz", roles=Roles.read(tmp_path / "roles.json"))
+    assert taken.trajectories[0].action_range == ((-1.0, -2.0), (1.0, 2.0))
+
+
+def test_names_for_columns_that_are_not_there_are_refused(tmp_path):
+    write_table(tmp_path / "t.csv")
+    write_as(tmp_path / "a.hdf5", demonstrations(), "robomimic")
+    for name in ("t.csv", "a.hdf5"):
+        with pytest.raises(InputError, match="names calls lidd something else, but the columns"):
+            read_as(tmp_path / name, roles=Roles(names={"lidd": "cover"}))
 
 
 # The command
@@ -204,7 +251,7 @@ def test_the_command_says_what_was_taken_and_what_was_lost(tmp_path, capsys):
     assert main([*map(str, words), "--roles", str(roles)]) == 0
     said = capsys.readouterr().out
     assert "taken: 2 episodes of 3 to 3 states; 1 robot and 1 object components, actions: 1" in said
-    assert "lost in reading: columns: note" in said
+    assert "lost in reading: columns: note" in said and "clip nothing" not in said
     found = read(output)
     assert found.layout.names == ("lift", "lid")
     assert (found[0].context, found[0].provenance["task"]) == ({"goal": 3.0}, "lid")
@@ -219,6 +266,9 @@ def test_the_command_says_how_to_name_actions_that_it_did_not_find(tmp_path, cap
     assert main(["convert", str(source), "-o", str(tmp_path / "mine.h5")]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "name them with --actions (taken as states: joint, motor)" in said
+    words = ["--actions", "motor", "--replace"]
+    assert main(["convert", str(source), "-o", str(tmp_path / "mine.h5"), *words]) == 0
+    assert "clip nothing (--action-range)" in " ".join(capsys.readouterr().out.split())
 
 
 # What is refused
@@ -285,6 +335,14 @@ def objects(path):
     np.savez(path, states=np.array([{"a": 1}], dtype=object))
 
 
+def archive(**arrays):
+    return lambda path: np.savez(path, **arrays)
+
+
+ROWS = np.zeros((6, 2))
+GAP = np.array([0, 0, 0, np.nan, 0, 0])[:, None]
+
+
 def bytes_of(content):
     return lambda path: path.write_bytes(content)
 
@@ -306,6 +364,21 @@ REFUSED = {
     "no archive": ("a.npz", bytes_of(b"PK"), "not a NumPy archive"),
     "no parquet": ("a.parquet", bytes_of(b"PAR1"), "not a Parquet file"),
     "no names": ("a.csv", bytes_of(b"1,1\n2,3\n"), "a name per column"),
+    "gap": (
+        "a.csv",
+        bytes_of(b"episode,x\n0,1\n1,2\n1,\n"),
+        "episode 1: states must be finite; found nan at step 1",
+    ),
+    "comma": ("a.csv", bytes_of(b"episode;x\n0;1,5\n0;2,5\n"), "x (1,5): they need a decimal"),
+    "no rows": ("a.csv", bytes_of(b"episode,x\n"), "no rows below it"),
+    "empty": ("a.csv", bytes_of(b""), "a name per column"),
+    "one array": ("a.npy", bytes_of(b"\x93NUMPY"), "save states, actions and episode with numpy"),
+    "rows of whom": ("a.npz", archive(states=ROWS, actions=ROWS), "needs episode, a number per"),
+    "NaN array": (
+        "a.npz",
+        archive(states=GAP, actions=ROWS, episode=np.repeat([0, 1], 3)),
+        "episode 1: states must be finite; found nan at step 0, component 0",
+    ),
     "ragged": ("a.csv", bytes_of(b"episode,x\n1,2\n3\n"), "not a table"),
     "binary": ("a.csv", bytes_of(bytes(range(256))), "not a table"),
     "no episode": ("a.csv", bytes_of(b"x,y\n1,2\n"), "numbers the episodes"),

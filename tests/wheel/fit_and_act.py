@@ -59,6 +59,7 @@ def learn_and_act(folder: Path) -> None:
         ("describe", str(folder / "mine.h5")),
         ("fit", str(folder / "mine.h5"), "-o", str(folder / "again")),
         ("inspect", str(folder / "again")),
+        ("export", str(folder / "again"), "--to", "c", "-o", str(folder / "again.c")),
         ("doctor",),
         ("experts",),
         ("recipes",),
@@ -68,7 +69,7 @@ def learn_and_act(folder: Path) -> None:
 
 
 def missing_extras_cost_one_sentence() -> None:
-    advice = f"pip install 'kodex-skills[{'adroit'}]'"
+    advice = "pip install 'kodex-skills[adroit]'"
     for words in (("collect", "door", "-o", "door.h5"), ("tasks",), ("run", "door")):
         answer = kodex_says(*words)
         assert answer.returncode == 2, (words, answer.stdout, answer.stderr)
