@@ -128,7 +128,7 @@ def _needs_something(function: Callable[..., None]) -> bool:
 def _story(function: Callable[..., None]) -> str:
     """Return the docstring without its list of parameters, which tyro reads by itself."""
     text = getdoc(function) or ""
-    return re.split("\nArgs:", text)[0].strip()
+    return re.split(r"\n(?:Args:|Parameters\n---)", text)[0].strip()
 
 
 def _parted(word: str) -> tuple[str, str]:
