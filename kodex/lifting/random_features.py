@@ -136,6 +136,16 @@ class FourierLearner:
             sharper = replace(self, scale=self.scale * factor)
             yield sharper._sampled(lifting.layout, states, metric)
 
+    def join(self, draws: Sequence[Lifting]) -> FourierFeatures:
+        """Return the features of all `draws` as one lifting; state and constant are there once."""
+        parts = [draw for draw in draws if isinstance(draw, FourierFeatures)]
+        assert len(parts) == len(draws) > 0
+        return replace(
+            parts[0],
+            frequencies=np.concatenate([part.frequencies for part in parts]),
+            phases=np.concatenate([part.phases for part in parts]),
+        )
+
     def _sampled(self, layout: StateLayout, states: Array, metric: Array | None) -> FourierFeatures:
         """Return features with the covariance `metric`, (n, n) per raw unit; None: isotropic."""
         mean, scale = mean_and_scale(expect_sample(states, layout))

@@ -135,6 +135,12 @@ class StandardisedLearner:
         for inner in self.inner.resample(lifting.inner, outputs, standard, sharpness):
             yield replace(lifting, inner=inner)
 
+    def join(self, draws: Sequence[Lifting]) -> Lifting:
+        """Return the first of `draws` with the inner features of all; they share their units."""
+        parts = [draw for draw in draws if isinstance(draw, Standardised)]
+        assert len(parts) == len(draws) > 0 and isinstance(self.inner, ResamplableLearner)
+        return replace(parts[0], inner=self.inner.join([part.inner for part in parts]))
+
 
 def _standard(states: Array, mean: Array, scale: Array, clip: float | None) -> Array:
     standard = states - mean

@@ -9,11 +9,12 @@ first solution, each direction counted by how far states spread along it, no sha
 episodes out says they must be. K and D come from the same
 least-squares problem, so nothing is trained and no demonstration is kept back. K predicts;
 the actions themselves depend on D alone: this is behaviour cloning by random features ridge
-regression, with an operator beside it.
+regression, with an operator beside it. Where an expert switches and much is missed, the actions
+are the mean over several draws of the features.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -26,11 +27,12 @@ from kodex.interfaces import Lifting, LiftingLearner, PolicySpec, ResamplableLea
 from kodex.koopman import KoopmanDynamics, KoopmanLearner, TransitionMoments, sample_of
 from kodex.koopman.correction import noise_covariance
 from kodex.least_squares import NoisyRidge, Ridge, one_blas_thread
-from kodex.lifting import FourierLearner, StandardisedLearner
+from kodex.lifting import FourierLearner, StandardisedLearner, restore_lifting
 from kodex.model_card import write_policy
 from kodex.policies.context import ContextSpec
-from kodex.policies.parts import with_part
+from kodex.policies.parts import part_of, with_part
 from kodex.policies.selection import Selected, Shown
+from kodex.seeding import with_seed
 from kodex.storage import Stored
 from kodex.trajectory import Array, Control, StateLayout, Trajectory
 
@@ -51,6 +53,10 @@ BESIDE = 0.02  # of the spread of a component
 # MATTERS and MISSED is unexplained: below, nothing overshoots; above, see BESIDE.
 SWITCHING = 0.02  # share of the actions' variance that the largest jumps of an episode make
 DISPLACED = 0.1  # of the spread of a component
+# Whoever is missed by much hangs on the draw of the features, and the mean of several draws on
+# none: docs/decisions/default_recipe.md has what one and what five of them do.
+DRAWS = 5
+APART = 1000  # between their seeds
 DISPLACEMENTS = 2000  # samples of them, several times the features
 SAFE_IN_SINGLE = 1e-4  # ridges from here on: docs/cluster.md has what the others lose
 FEATURES = FourierLearner(count=500, scale=0.5, spread=True)
@@ -64,9 +70,10 @@ class LiftedPolicy:
     outputs: Array  # D, (m, p)
     task: str | None = None  # what it was learned for; None: not recorded
     control: Control = field(default_factory=Control)  # how the robot is driven
+    features: Lifting | None = None  # what D reads, if it is not the lifting of the dynamics
 
     def __post_init__(self) -> None:
-        observables = len(self.dynamics.matrix)
+        observables = len(self.read.names)
         if self.outputs.ndim != 2 or self.outputs.shape[1] != observables:
             raise InputError(f"D must be (m, {observables}); found {self.outputs.shape}")
 
@@ -74,6 +81,11 @@ class LiftedPolicy:
     def layout(self) -> StateLayout:
         """The layout of the states it observes."""
         return self.dynamics.layout
+
+    @property
+    def read(self) -> Lifting:
+        """The lifting whose observables D reads."""
+        return self.dynamics.lifting if self.features is None else self.features
 
     @cached_property
     def spec(self) -> PolicySpec:
@@ -93,7 +105,10 @@ class LiftedPolicy:
         """Return the actions D z for what is `observed`, and what K predicts to come next."""
         self.spec.check_observed(observed)
         lifted = self.dynamics.lifting.lift(observed)
-        return Step(lifted @ self.outputs.T, None, self.dynamics.next_of(lifted))
+        reference = self.dynamics.next_of(lifted)
+        if self.features is not None:
+            lifted = self.features.lift(observed)
+        return Step(lifted @ self.outputs.T, None, reference)
 
     def predict(self, first: Array, horizon: int, context: Array | None = None) -> Array:
         """Return what K alone predicts, open loop, (..., n) -> (..., horizon, n)."""
@@ -113,14 +128,19 @@ class LiftedPolicy:
             type="lifted",
             config=self.spec.as_config(),
             arrays={"outputs": self.outputs},
-            parts={"dynamics": self.dynamics.stored()},
+            parts={
+                "dynamics": self.dynamics.stored(),
+                **({} if self.features is None else {"features": self.features.stored()}),
+            },
         )
 
     @classmethod
     def restore(cls, stored: Stored) -> Any:
         """Return what `stored` was made from; in version 0.1 it held its own context."""
+        features = stored.parts.get("features")
         policy = cls(
             dynamics=KoopmanDynamics.restore(stored.parts["dynamics"]),
+            features=None if features is None else restore_lifting(features),
             outputs=stored.arrays["outputs"],
             task=stored.config["task"],
             control=Control.of_config(stored.config.get("control", {})),
@@ -177,16 +197,32 @@ class LiftedLearner:
         not fit in memory: each is lifted when its turn comes, and only p-by-p sums are kept.
         """
         data = check_training(training, validation, actions=True)
-        lifting, ridge, _ = self._selected(data, training)
-        moments = TransitionMoments.with_actions(
-            lifting, training, data.action_size, single=self.single
-        )
-        return LiftedPolicy(
+        found = self._selected(data, training)
+        moments = self._moments(found.lifting, data, training)
+        policy = LiftedPolicy(
             # A large ridge makes actions robust and predictions fade, so K has the first one.
-            dynamics=KoopmanLearner(solver=Ridge(self.ridges[0])).fit_moments(lifting, moments),
-            outputs=ridge.solve(moments.action_equations),
+            dynamics=KoopmanLearner(solver=Ridge(self.ridges[0])).fit_moments(
+                found.lifting, moments
+            ),
+            outputs=found.ridge.solve(moments.action_equations),
             task=data.task,
             control=data.control,
+        )
+        if not found.redrawn:
+            return policy
+        assert isinstance(self.lifting, ResamplableLearner)
+        outputs = [policy.outputs] + [
+            ridge.solve(self._moments(lifting, data, training).action_equations)
+            for lifting, ridge in found.redrawn
+        ]
+        joined = self.lifting.join([found.lifting, *(lifting for lifting, _ in found.redrawn)])
+        return replace(policy, features=joined, outputs=_mean(outputs, len(joined.names)))
+
+    def _moments(
+        self, lifting: Lifting, data: Checked, training: Iterable[Trajectory]
+    ) -> TransitionMoments:
+        return TransitionMoments.with_actions(
+            lifting, training, data.action_size, single=self.single
         )
 
     def selected(
@@ -219,7 +255,10 @@ class LiftedLearner:
         if shown.jumps() > SWITCHING:
             fewer = self.sharpness[1::2] or self.sharpness  # a factor of four apart is near enough
             beside = partial(displacement, sample, BESIDE)
-            return smoothest(_tried(shown, ridges, resampled(steepest, fewer), beside))
+            tried = _tried(shown, ridges, resampled(steepest, fewer), beside)
+            found = smoothest(tried)
+            sharpness = next(f for f, each in zip(fewer, tried, strict=False) if each is found)
+            return _drawn_again(found, partial(resampled, sharpness=(sharpness,)), steepest, beside)
         other = smoothest(_tried(shown, ridges, resampled(steepest, self.sharpness)))
         return other if other.error < 0.5 * found.error else found
 
@@ -247,6 +286,36 @@ def smoothest(tried: Sequence[Selected]) -> Selected:
     """Return the first whose error nothing sharper makes smaller by as much as matters."""
     least = min(each.error for each in tried)
     return next(each for each in tried if each.error <= least + MATTERS)
+
+
+def _drawn_again(
+    found: Selected,
+    resampled: Callable[[ResamplableLearner], Iterator[Lifting]],
+    learner: ResamplableLearner,
+    beside: Callable[[Lifting], Array],
+) -> Selected:
+    """Return `found` with further draws of its features, each with a ridge for displaced states.
+
+    Features that are not random are drawn once.
+    """
+    seed = part_of(learner, "seed")
+    if seed is None:
+        return found
+    others = [with_seed(learner, seed + APART * number) for number in range(1, DRAWS)]
+    liftings = [each for other in others for each in resampled(other)]
+    ridges = [NoisyRidge(found.ridge.strength, beside(each)) for each in liftings]
+    return found._replace(redrawn=tuple(zip(liftings, ridges, strict=True)))
+
+
+def _mean(outputs: Sequence[Array], observables: int) -> Array:
+    """Return the mean of `outputs`, (m, p) each, for the joined lifting of their draws.
+
+    What comes first in all of them, state and constant, is there once.
+    """
+    count, size = len(outputs), outputs[0].shape[1]
+    shared = (count * size - observables) // (count - 1)
+    first = np.mean([each[:, :shared] for each in outputs], axis=0)
+    return np.concatenate([first, *(each[:, shared:] / count for each in outputs)], axis=1)
 
 
 def for_displaced_states(found: Selected, sample: Array) -> Selected:

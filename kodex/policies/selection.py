@@ -38,6 +38,7 @@ class Selected(NamedTuple):
     lifting: Lifting
     ridge: Ridge | NoisyRidge
     error: float  # the least unexplained share of the actions' variance in episodes left out
+    redrawn: tuple[tuple[Lifting, Ridge | NoisyRidge], ...] = ()  # the same, drawn again and again
 
 
 class Shown(NamedTuple):

@@ -1,5 +1,6 @@
 """One small policy of each kind that can be exported, fitted or made of random numbers."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -67,6 +68,17 @@ FOURIER = StandardisedLearner(FourierLearner(count=30, scale=1.0), clip=3.0)
 def lifted(lifting):
     learner = ConditionedLearner(LiftedLearner(lifting=lifting, ridges=(1e-4,)))
     return learner.fit(DEMONSTRATIONS)
+
+
+def several_draws():
+    """Return the mean of two draws of the features, as experts that switch have it."""
+    policy = lifted(FOURIER)
+    draws = [replace(FOURIER, inner=replace(FOURIER.inner, seed=seed)) for seed in (0, 1)]
+    sample = np.concatenate([policy.context.augmented(each).states for each in DEMONSTRATIONS])
+    layout = policy.context.augmented_layout
+    joined = FOURIER.join([draw.fit(layout, sample) for draw in draws])
+    outputs = np.random.default_rng(5).normal(size=(2, len(joined.names)))
+    return replace(policy, inner=replace(policy.inner, features=joined, outputs=outputs))
 
 
 def tracking(dynamics, **settings):
@@ -137,6 +149,7 @@ def conditioned_tracking():
 KOOPMAN = "koopman: the operator acts"
 MADE = {
     "default: standardised Fourier features": lambda: lifted(FOURIER),
+    "default: the mean of several draws": several_draws,
     "polynomials of degree 3 with a constant": lambda: lifted(MonomialsLearner(3, constant=True)),
     "radial basis functions": lambda: lifted(RadialLearner(count=10)),
     "ReLU features": lambda: lifted(ReluLearner(count=10)),

@@ -9,6 +9,7 @@ import pytest
 from kodex.cli import main
 from kodex.demonstrations import TrajectorySet, write
 from kodex.errors import InputError
+from kodex.koopman import TransitionMoments
 from kodex.lifting import FourierLearner, MonomialsLearner, StandardisedLearner
 from kodex.policies import (
     Conditioned,
@@ -262,6 +263,48 @@ def test_where_actions_are_missed_they_change_less_beside_the_demonstrations(mon
     steady = changed()
     monkeypatch.setattr("kodex.policies.lifted.BESIDE", 0.0)
     assert steady < 0.9 * changed()
+
+
+def drawing(seed=0):
+    """Return the recipe's learner with fewer features."""
+    features = FourierLearner(count=80, scale=0.5, spread=True, seed=seed)
+    return LiftedLearner(StandardisedLearner(features, clip=6.0))
+
+
+def test_where_much_is_missed_actions_are_the_mean_of_several_draws_of_the_features():
+    shown = [hasty(seed, steps=60) for seed in range(8)]
+    policy, found = drawing().fit(shown), drawing().selected(shown)
+    each = []
+    for lifting, ridge in [(found.lifting, found.ridge), *found.redrawn]:
+        moments = TransitionMoments.with_actions(lifting, shown, 1)
+        outputs = ridge.solve(moments.action_equations)
+        each.append(lifting.lift(shown[0].states) @ outputs.T)
+    assert len(each) == 5
+    acted = policy.step(None, shown[0].states).actions
+    np.testing.assert_allclose(acted, np.mean(each, axis=0), atol=1e-9)
+    assert min(np.abs(acted - one).max() for one in each) > 1e-3
+
+
+def test_the_mean_of_several_draws_depends_less_on_what_was_drawn(monkeypatch):
+    shown = [hasty(seed, steps=60) for seed in range(8)]
+    beside = shown[0].states + 0.1
+
+    def spread():
+        acted = [drawing(seed).fit(shown).step(None, beside).actions for seed in range(6)]
+        return np.mean(np.var(acted, axis=0))
+
+    several = spread()
+    monkeypatch.setattr("kodex.policies.lifted.DRAWS", 1)
+    assert several < 0.6 * spread()
+
+
+def test_a_policy_of_several_draws_acts_with_the_same_bits_after_it_was_saved(tmp_path):
+    shown = [hasty(seed, steps=60) for seed in range(8)]
+    policy = drawing().fit(shown)
+    policy.save(tmp_path / "policy")
+    acted = [each.step(None, shown[0].states) for each in (policy, load(tmp_path / "policy"))]
+    assert acted[0].actions.tobytes() == acted[1].actions.tobytes()
+    assert acted[0].reference.tobytes() == acted[1].reference.tobytes()
 
 
 class Read(Sequence):

@@ -184,7 +184,7 @@ def test_where_experts_switch_actions_are_learned_for_displaced_states_as_well()
     demonstrations = [approaching(seed) for seed in range(12)]
     smoothly = [replace(each, actions=smooth(each.states[:-1])) for each in demonstrations]
     assert isinstance(LEARNER.selected(smoothly).ridge, Ridge)
-    lifting, ridge, _ = LEARNER.selected(demonstrations)
+    lifting, ridge = LEARNER.selected(demonstrations)[:2]
     assert isinstance(ridge, NoisyRidge)
     moments = Shown(demonstrations, 1).moments(lifting)
     states = np.concatenate([each.states[:-1] for each in demonstrations])
