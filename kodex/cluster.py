@@ -5,6 +5,7 @@ is here is only how to reach it, and what to ask of its workers before they are 
 """
 
 import asyncio
+import logging
 import pickle
 import socket
 import time
@@ -115,7 +116,7 @@ def executor_at(address: str | None, *, needs: Sequence[str] = ()) -> Iterator[E
             client = dask.Client(place, timeout=SECONDS, set_as_default=False)
     except OSError:
         raise InputError(f"nobody listens at {called}: {START}") from None
-    with client:
+    with client, _without_log("distributed.client"):
         with suppress(TimeoutError):  # those that are being started are waited for
             client.wait_for_workers(1, timeout=SECONDS)
         try:
@@ -128,6 +129,18 @@ def executor_at(address: str | None, *, needs: Sequence[str] = ()) -> Iterator[E
             ) from None
         check_workers(reports, place)
         yield ClusterExecutor(client)
+
+
+@contextmanager
+def _without_log(name: str) -> Iterator[None]:
+    """Keep Dask from printing where in its code a connection ended: it is said in one sentence."""
+    log = logging.getLogger(name)
+    before = log.level
+    log.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        log.setLevel(before)
 
 
 def _place(address: str) -> tuple[str, str]:

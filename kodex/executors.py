@@ -25,7 +25,7 @@ from threading import Lock
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from kodex import __version__
-from kodex.errors import InputError
+from kodex.errors import InputError, MissingFeatureError
 
 Result = TypeVar("Result")
 
@@ -228,8 +228,15 @@ def _explaining_lost_workers() -> Iterator[None]:
 
 def _explained(error: Exception) -> str | None:
     """Return a sentence about workers that are gone; None: it is about something else."""
-    if isinstance(error, ModuleNotFoundError) and error.name == "kodex":
-        return "a worker has no kodex: install it where it runs, in the version of this process"
+    if isinstance(error, ModuleNotFoundError):
+        if error.name == "kodex":
+            return "a worker has no kodex: install it where it runs, in the version of this process"
+        return (
+            f"a worker has no module {error.name!r}, which this work needs: install it where it "
+            "runs, or put your own module where its Python looks (PYTHONPATH)"
+        )
+    if isinstance(error, MissingFeatureError):
+        return f"what a worker lacks must be installed where it runs: {error}"
     if isinstance(error, pickle.PicklingError) or (
         isinstance(error, TypeError | AttributeError) and "pickle" in str(error)
     ):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kodex.errors import InputError
+from kodex.errors import InputError, MissingFeatureError
 from kodex.executors import TreeSum, finished, in_order, one_blas_thread, side_by_side
 from kodex.executors import tree_sum as sum_on
 from tests.made_executors import Travelling
@@ -110,9 +110,15 @@ class KilledWorker(Exception):  # noqa: N818 (its name is what we look at)
     [
         (BrokenProcessPool("gone"), "a worker was killed, perhaps for lack of memory"),
         (KilledWorker("gone"), "one piece of the work ended several workers"),
+        (ModuleNotFoundError("No", name="kodex"), "a worker has no kodex: install"),
+        (
+            MissingFeatureError("a task needs mujoco"),
+            "worker lacks must be .*: a task needs mujoco",
+        ),
+        (ModuleNotFoundError("No", name="mine"), "a worker has no module 'mine', .*PYTHONPATH"),
     ],
 )
-def test_workers_that_died_are_one_sentence(error, sentence):
+def test_workers_that_died_or_lack_a_module_are_one_sentence(error, sentence):
     class Dead(Travelling):
         def submit(self, function, /, *arguments, **named):
             future = Future()
