@@ -80,7 +80,10 @@ class SingleCopies:
         environment = self._all[at]
         if environment is None:
             environment = self._all[at] = self._make()
-        return Outcome(*environment.reset(seed=seed))
+        answer = environment.reset(seed=seed)
+        if not (isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[1], Mapping)):
+            raise TypeError("it must return an observation and an info, which is a dict")
+        return Outcome(*answer)
 
     def _step(self, at: int, action: Array) -> Outcome:
         environment = self._all[at]

@@ -56,7 +56,7 @@ def _made(name: str, arguments: Mapping[str, Any]) -> AnyEnv:
         return gymnasium.make(identity, **arguments)
     except (gymnasium.error.Error, TypeError) as error:
         text = " ".join(str(error).split())
-        hint = "" if module else "; MODULE:ID imports the module that registers it first"
+        hint = "" if module else "; install its package, and name MODULE:ID to import that first"
         raise InputError(f"Gymnasium cannot make {identity}: {text}{hint}") from None
 
 
