@@ -172,7 +172,7 @@ def _actions(demonstrations: Sequence[Trajectory]) -> Array | None:
     """Return all actions, (rows, m); None: there are none, or of several sizes."""
     actions = [each.actions for each in demonstrations if each.actions is not None]
     alike = len({each.shape[1] for each in actions}) == 1  # learning refuses others
-    return np.concatenate(actions) if alike and sum(map(len, actions)) else None
+    return np.concatenate(actions) if alike and any(len(each) for each in actions) else None
 
 
 def _saturation(demonstrations: Sequence[Trajectory]) -> float | None:
