@@ -135,7 +135,7 @@ def render(
         grid: rows x columns to show them at the same time, such as 2x3; else one after the other
         size: width x height of one episode, in pixels
         every: states per picture; 2 shows half of the real speed, 4 the real speed
-        task: which task it is, if the file does not say
+        task: which task it is, if the file does not say; module:NAME is one of your own
         replace: replace the video if it exists
     """
     from kodex.demonstrations import read
@@ -175,10 +175,17 @@ def _chosen(
 
 def _world(shown: Sequence[Trajectory], named: str | None) -> tuple[str, str | None]:
     """Return the task, and its variation, that the episodes come from."""
+    from kodex.tasks import TASKS
+
     first = shown[0] if shown else None
     found = first.start.task if first and first.start else None
     if named is None and found is None:
         raise InputError("the file does not say which task it is of: name it with --task")
+    if named is None and found not in TASKS:
+        raise InputError(
+            f"the episodes are of {found}, which is no task of kodex: name yours with --task "
+            "MODULE:NAME; episodes of a Gymnasium environment cannot be drawn"
+        )
     variation = first.provenance.get("variation", "none") if first else "none"
     return named or found or "", None if variation == "none" else variation
 

@@ -47,8 +47,8 @@ def demonstrations_from(
         The states: a list of arrays (T, n), one per episode, or one array (episodes, T, n); or one
         dict per episode, or one dict of arrays, with `states`, `actions` and whatever else of
         `rewards`, `progress`, `succeeded`, `context` there is; with `episode`, one number per row,
-        arrays are rows of all episodes (0 throughout: of a single one). Or a table with one row per
-        step: of pandas, polars or pyarrow, or a dict of columns.
+        arrays are rows of all episodes (0 throughout: of a single one). Or a table with one row
+        per step: of pandas, polars or pyarrow, or a dict of columns.
     actions
         The actions between the states, (T - 1, m) per episode; with one more, (T, m), the last is
         dropped, because no state follows it. None: the states alone were recorded. Of a table:

@@ -20,6 +20,7 @@ EXPLAINED = 0.99  # of the variance of starts, by the ways in which they differ
 PER_WAY = 2  # demonstrations for every way in which starts differ, and for their mean
 STILL_FAST = 0.3  # of the mean speed
 SATURATED = 0.25  # of the components of actions
+BEYOND = 0.05  # of the components of actions, which a session would clip
 FAR = 0.6  # of the distance between any two states
 UNTOLD = 0.8  # of the variance of how episodes end
 
@@ -32,6 +33,7 @@ class Measures:
     ways: int  # in which starts differ: principal components of first states and contexts
     final_speed: float | None  # of the joints at the end, in their mean speed; the median episode's
     saturation: float | None  # share of action components at a limit
+    beyond: float  # share of action components beyond the range that was given
     distance: float | None  # from a state to the nearest of another episode, in that of any two
     untold: float | None  # share of the variance of last states that first ones do not explain
 
@@ -47,6 +49,7 @@ def measures_of(demonstrations: Sequence[Trajectory]) -> Measures:
         ways=_ways(starts),
         final_speed=_final_speed(demonstrations, scale),
         saturation=_saturation(demonstrations),
+        beyond=_beyond(demonstrations),
         distance=_distance(demonstrations, scale),
         untold=_untold(starts, ends, scale),
     )
@@ -80,7 +83,13 @@ def shortcomings(demonstrations: Sequence[Trajectory]) -> list[str]:
             f"{100 * found.final_speed:.0f} % of its mean speed, so a policy never sees it stay; "
             "record on for half a second after it has arrived"
         )
-    if found.saturation is not None and found.saturation > SATURATED:
+    if found.beyond > BEYOND:
+        said.append(
+            f"actions leave their range: {100 * found.beyond:.0f} % of their components are beyond "
+            "action_range, to which a session clips; give the range that the robot accepts, in the "
+            "units of the actions"
+        )
+    elif found.saturation is not None and found.saturation > SATURATED:
         said.append(
             f"actions saturate: {100 * found.saturation:.0f} % of their components are at a limit, "
             "where they tell the direction but not how far; demonstrate more slowly, or with "
@@ -118,31 +127,77 @@ def _ways(starts: Array) -> int:
 
 
 def _final_speed(demonstrations: Sequence[Trajectory], scale: Array) -> float | None:
+    """Return the speed at the end in the mean speed: what is left if sensors' noise is taken off.
+
+    Squares of both are compared, because noise adds to them, and those of a robot at rest are then
+    as often below zero as above. Who goes round and round has no goal to stay at.
+    """
     joints = len(demonstrations[0].layout.robot) or len(scale)
     used = scale[:joints] > 0.0
     ratios = []
     for each in demonstrations:
-        steps = np.diff(each.states[:, :joints][:, used] / scale[:joints][used], axis=0)
-        speeds = np.sqrt(np.mean(steps**2, axis=1)) if used.any() else np.zeros(len(steps))
-        if len(speeds) >= 5 and speeds.mean() > 0.0:
-            last = max(2, len(speeds) // 20)
-            ratios.append(float(speeds[-last:].mean() / speeds.mean()))
-    return float(np.median(ratios)) if ratios else None
+        rows = each.states[:, :joints][:, used] / scale[:joints][used]
+        if len(rows) < 6 or not used.any():
+            continue
+        squares = _squared_speeds(rows)
+        mean = float(np.sqrt(np.maximum(squares, 0.0)).mean())
+        if mean > 0.0:
+            last = float(squares[-2:].mean() if len(squares) < 20 else squares[-1])
+            ratios.append(0.0 if _goes_round(rows) else last / mean**2)
+    return float(np.sqrt(max(0.0, np.median(ratios)))) if ratios else None
+
+
+def _squared_speeds(rows: Array) -> Array:
+    """Return the squared change from each twentieth of an episode to the next, without noise."""
+    size = max(1, len(rows) // 20)
+    blocks = rows[len(rows) % size :].reshape(-1, size, rows.shape[1]).mean(axis=1)
+    # Of three states in a row, noise alone leaves six times its variance; half are below the median
+    # of its squares, which is 0.455 times their mean.
+    bends = np.median(np.diff(rows, n=2, axis=0) ** 2, axis=0) / 0.455
+    noise = float(bends.mean()) / 6.0
+    return np.asarray(np.mean(np.diff(blocks, axis=0) ** 2, axis=1) - 2.0 * noise / size)
+
+
+def _goes_round(rows: Array) -> bool:
+    """Return whether an episode ends on its way through a state that it passed alike before."""
+    steps = np.diff(rows, axis=0)
+    near = 1.5 * float(np.sqrt(np.mean(np.sum(steps**2, axis=1))))
+    away = np.sqrt(np.sum((rows - rows[-1]) ** 2, axis=1))
+    left = np.maximum.accumulate(away[::-1])[::-1] > 5.0 * near  # it was far away since
+    alike = steps @ steps[-1] > 0.0
+    return bool((left[:-1] & alike & (away[:-1] < near)).any())
+
+
+def _actions(demonstrations: Sequence[Trajectory]) -> Array | None:
+    """Return all actions, (rows, m); None: there are none, or of several sizes."""
+    actions = [each.actions for each in demonstrations if each.actions is not None]
+    alike = len({each.shape[1] for each in actions}) == 1  # learning refuses others
+    return np.concatenate(actions) if alike and any(len(each) for each in actions) else None
 
 
 def _saturation(demonstrations: Sequence[Trajectory]) -> float | None:
-    actions = [each.actions for each in demonstrations if each.actions is not None]
-    if len({each.shape[1] for each in actions}) != 1:  # none; or several, which learning refuses
+    rows = _actions(demonstrations)
+    if rows is None:
         return None
-    rows = np.concatenate(actions)
     limits = demonstrations[0].action_range
     low, high = (rows.min(axis=0), rows.max(axis=0)) if limits is None else map(np.array, limits)
     moves = rows.max(axis=0) > rows.min(axis=0)  # what never moves is not held by a limit
+    between = (rows > rows.min(axis=0)) & (rows < rows.max(axis=0))
+    graded = moves & between.any(axis=0)  # and a gripper that opens or closes is a switch
     if not moves.any():
         return None
     margin = 1e-6 * np.where(np.isfinite(high - low), high - low, 1.0)
     at_limit = (rows <= low + margin) | (rows >= high - margin)
-    return float(at_limit[:, moves].mean())
+    return float(at_limit[:, graded if graded.any() else moves].mean())
+
+
+def _beyond(demonstrations: Sequence[Trajectory]) -> float:
+    rows, limits = _actions(demonstrations), demonstrations[0].action_range
+    if rows is None or limits is None:
+        return 0.0
+    low, high = map(np.array, limits)
+    margin = 1e-3 * np.where(np.isfinite(high - low), high - low, 1.0)
+    return float(((rows < low - margin) | (rows > high + margin)).mean())
 
 
 def _distance(demonstrations: Sequence[Trajectory], scale: Array) -> float | None:

@@ -10,6 +10,8 @@ then called, can remember.
 """
 
 import hashlib
+import traceback
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -240,14 +242,32 @@ class ScriptedExpert:
 
     def step(self, memory: tuple[Act, ...], observed: Array) -> Step:
         """Return the actions for what is `observed`, (episodes, d) -> (episodes, m)."""
-        taken = [act(self.world.as_shown(row)) for act, row in zip(memory, observed, strict=True)]
-        actions = np.array([np.ravel(np.asarray(each, dtype=np.float64)) for each in taken])
-        if actions.shape != (len(observed), self.world.action_size):
-            raise InputError(
-                f"an expert of {self.world.name} returns {self.world.action_size} numbers; "
-                f"found {np.shape(taken[0])}"
+        rows = zip(memory, observed, strict=True)
+        return Step(np.array([self._action(act, row) for act, row in rows]), memory)
+
+    def _action(self, act: Act, row: Array) -> Array:
+        """Return the action for one observation; NaN, which ends the episode, if it raises."""
+        size = self.world.action_size
+        try:
+            found = act(self.world.as_shown(row))
+        except Exception as error:  # whatever somebody's function raises
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            warnings.warn(
+                f"the expert raised {type(error).__name__}: {error} ({Path(place.filename).name}, "
+                f"line {place.lineno}), which ends the episode",
+                stacklevel=2,
             )
-        return Step(actions, memory)
+            return np.full(size, np.nan)
+        try:
+            action = np.ravel(np.asarray(found, dtype=np.float64))
+        except (TypeError, ValueError):
+            action = np.zeros(0)
+        if found is None or len(action) != size:
+            shape = type(found).__name__ if np.ndim(found) == 0 else np.shape(found)
+            raise InputError(
+                f"an expert of {self.world.name} returns {size} numbers; found {shape}"
+            )
+        return action
 
     def predict(self, first: Array, horizon: int, context: Array | None = None) -> Array:
         """Refuse: there is no reference."""

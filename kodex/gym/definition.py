@@ -28,6 +28,7 @@ from kodex.gym.making import (
     AnyEnv,
     AnyVectorEnv,
     Copies,
+    Outcome,
     SingleCopies,
     VectorCopies,
     info_of,
@@ -49,6 +50,7 @@ When = Literal["end", "ever"]
 INFO_KEYS = ("success", "is_success")
 START_NAMES = ("reset_seed",)
 BATCH = 8  # copies of an environment that is given by its ID or by a function
+TRIED = 5  # reset seeds, before an environment is given up
 SEEDS = 2**31  # below it, every environment accepts a seed
 
 
@@ -177,10 +179,12 @@ def environment(
         else _of_copies(source, arguments, batch)
     )
     probe, called = given.probe, name or _name_of(source, given.probe)
-    states = horizon or _limit_of(probe) + 1
-    if states == 1:
-        raise InputError(f"{called} does not say how long an episode is: give horizon=STATES")
-    if states < 1:
+    states = _limit_of(probe) + 1 if horizon is None else horizon
+    if horizon is None and states == 1:
+        raise InputError(
+            f"{called} does not say how long an episode is: give horizon=STATES, --horizon STATES"
+        )
+    if not isinstance(states, int | np.integer) or states < 2:
         raise InputError(f"an episode has 2 states or more; found a horizon of {states}")
     shape = _action_shape(given.actions, called)
     flattening = Flattening.of(given.observations, called)
@@ -227,14 +231,24 @@ def _of_vector(source: AnyVectorEnv) -> _Given:
 def _of_copies(source: Any, arguments: Mapping[str, Any], batch: int) -> _Given:
     make, single = maker_of(source, arguments)
     probe = make()
+    copies = SingleCopies(make, [probe], keep_broken=single)
     return _Given(
         probe=probe,
         observations=probe.observation_space,
         actions=probe.action_space,
-        copies=SingleCopies(make, [probe], keep_broken=single).sized,
+        copies=copies.sized,
         largest_batch=1 if single else batch,
-        context=_context_in(probe.reset(seed=0)[1]),
+        context=_context_in(_first_info(copies)),
     )
+
+
+def _first_info(copies: SingleCopies) -> Mapping[str, Any]:
+    """Return the info of the first of a few seeds from which an episode begins."""
+    for seed in range(TRIED):
+        (answer,) = copies.reset([seed])
+        if isinstance(answer, Outcome):
+            return answer.info
+    raise InputError(f"no episode begins with any of {TRIED} reset seeds: {answer}")
 
 
 def _context_in(info: Mapping[str, Any]) -> tuple[str, ...]:

@@ -92,7 +92,10 @@ class SingleCopies:
         environment = self._all[at]
         if environment is None:
             environment = self._all[at] = self._make()
-        return Outcome(*environment.reset(seed=seed))
+        answer = environment.reset(seed=seed)
+        if not (isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[1], Mapping)):
+            raise TypeError("it must return an observation and an info, which is a dict")
+        return Outcome(*answer)
 
     def _step(self, at: int, action: Array) -> Outcome:
         environment = self._all[at]
@@ -210,7 +213,7 @@ def _made(name: str, arguments: Mapping[str, Any]) -> AnyEnv:
         return gymnasium.make(identity, **arguments)
     except (gymnasium.error.Error, TypeError) as error:
         text = " ".join(str(error).split())
-        hint = "" if module else "; MODULE:ID imports the module that registers it first"
+        hint = "" if module else "; install its package, and name MODULE:ID to import that first"
         raise InputError(f"Gymnasium cannot make {identity}: {text}{hint}") from None
 
 

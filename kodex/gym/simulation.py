@@ -115,12 +115,18 @@ class EnvironmentSimulation:
         self._states[at] = row
         self._rewards[at] = outcome.reward
         self._ended[at] = outcome.ended
-        achieved = self.world.achieved(outcome.observation, outcome.info)
+        try:
+            achieved = self.world.achieved(outcome.observation, outcome.info)
+        except Exception as error:  # whatever somebody's function raises
+            if not (first and isinstance(error, KeyError)):  # the info of a reset often says less
+                self._fail(at, f"the success function raised {type(error).__name__}: {error}")
+                return
+            achieved = None
         if achieved is None and (outcome.ended or self._steps == self.world.horizon - 1):
             raise InputError(
                 f"the info of {self.world.name} says neither success nor is_success at the end of "
                 f"an episode; found {', '.join(outcome.info) or 'nothing'}: give success=FUNCTION, "
-                "of an observation and its info"
+                "--success MODULE:FUNCTION, of an observation and its info"
             )
         self._progress[at] = float(achieved or 0.0)
         if first:

@@ -13,19 +13,45 @@ from kodex.policies.diagnostics import doubts, unexplained
 GAIN, STEP = 4.0, 0.05
 
 
-def reaching(episodes=20, *, shows_goal=True, stays=True, gain=GAIN, limit=np.inf, apart=1.0):
+def reaching(
+    episodes=20,
+    *,
+    shows_goal=True,
+    stays=True,
+    gain=GAIN,
+    limit=np.inf,
+    apart=1.0,
+    noise=0.0,
+    gripper=False,
+    action_range=None,
+):
     """Return demonstrations of a point that a servo brings to goals in a plane."""
-    random = np.random.default_rng(0)
+    random, sensor = np.random.default_rng(0), np.random.default_rng(1)
     states, actions = [], []
     for _ in range(episodes):
         place, goal = np.zeros(2), apart * random.uniform(-1.0, 1.0, 2)
         rows, taken = [], []
         for _ in range(60 if stays else 10):
-            rows.append([*place, *(goal if shows_goal else ())])
-            taken.append(np.clip(gain * (goal - place), -limit, limit))
-            place = place + STEP * taken[-1]
+            shown = place + noise * sensor.standard_normal(2)
+            rows.append([*shown, *(goal if shows_goal else ())])
+            velocity = np.clip(gain * (goal - place), -limit, limit)
+            closed = [1.0 if np.abs(goal - place).max() < 0.1 else -1.0] if gripper else []
+            taken.append([*velocity, *closed])
+            place = place + STEP * velocity
         states.append(np.array(rows))
         actions.append(np.array(taken))
+    return kodex.demonstrations_from(states, actions, robot=2, action_range=action_range)
+
+
+def circling(episodes=20):
+    """Return demonstrations of a point that goes round and round, each at another radius."""
+    random = np.random.default_rng(0)
+    states, actions = [], []
+    for radius in random.uniform(0.5, 1.0, episodes):
+        angle = random.uniform(0.0, 2.0 * np.pi) + 0.1 * np.arange(150)
+        point = radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        states.append(np.column_stack([point, np.full(150, radius)]))
+        actions.append(point @ [[0.0, 1.0], [-1.0, 0.0]])
     return kodex.demonstrations_from(states, actions, robot=2)
 
 
@@ -33,8 +59,20 @@ def words(demonstrations):
     return [sentence.split(":")[0] for sentence in shortcomings(demonstrations)]
 
 
-def test_sound_demonstrations_are_left_alone():
-    assert words(reaching()) == []
+@pytest.mark.parametrize(
+    "made",
+    [
+        reaching(),
+        reaching(noise=0.003),
+        reaching(noise=0.03),
+        reaching(gripper=True),
+        reaching(gripper=True, action_range=((-9.0, -9.0, -1.0), (9.0, 9.0, 1.0))),
+        circling(),
+    ],
+    ids=["plain", "noise", "much noise", "gripper", "gripper and range", "round and round"],
+)
+def test_sound_demonstrations_are_left_alone(made):
+    assert words(made) == []
 
 
 @pytest.mark.parametrize(
@@ -42,10 +80,13 @@ def test_sound_demonstrations_are_left_alone():
     [
         (reaching(5), "too few"),
         (reaching(stays=False), "they do not stay at the goal"),
+        (reaching(stays=False, noise=0.003), "they do not stay at the goal"),
         (reaching(gain=15.0, limit=0.5), "actions saturate"),
+        (reaching(gain=15.0, limit=0.5, gripper=True), "actions saturate"),
+        (reaching(action_range=(-0.02, 0.02)), "actions leave their range"),
         (reaching(shows_goal=False), "the goal is not observable"),
     ],
-    ids=["few", "moving", "saturated", "unobservable"],
+    ids=["few", "moving", "moving noise", "saturated", "and gripper", "range", "unobservable"],
 )
 def test_one_shortcoming_is_named_and_no_other(made, said):
     assert words(made) == [said]

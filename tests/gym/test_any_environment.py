@@ -109,6 +109,57 @@ def test_an_episode_that_fails_hurts_only_itself():
         assert one.failure is None or not one.succeeded
 
 
+def failing_for_some(function):
+    """Return a function of a shown observation that fails where the goal is on the right."""
+
+    def called(seen, *info):
+        if seen["desired_goal"][0] > 0.5:
+            raise LookupError("no plan was found")
+        return function(seen, *info)
+
+    return called
+
+
+def near(seen, info):
+    return info["is_success"]
+
+
+def test_an_expert_or_a_success_function_that_fails_hurts_one_episode():
+    whole = rolled_out(kodex.environment(make, name="point"), count=12)
+    world = kodex.environment(make, name="point", success=failing_for_some(near))
+    unjudged = rolled_out(world, count=12)
+    with pytest.warns(UserWarning, match=r"expert raised LookupError: no plan .* \(test_any_env"):
+        unplanned = rolled_out(
+            kodex.environment(make, name="point"),
+            count=12,
+            expert=failing_for_some(towards_the_goal),
+        )
+    for one, judged, planned in zip(whole, unjudged, unplanned, strict=True):
+        if one.states[0, 4] > 0.5:
+            assert judged.failure == "the success function raised LookupError: no plan was found"
+            assert planned.failure == "the policy gave an action that is not finite"
+        else:
+            np.testing.assert_array_equal(judged.states, one.states)
+            np.testing.assert_array_equal(planned.states, one.states)
+    assert 0 < sum(each.failure is not None for each in unplanned) < 12
+
+
+def test_a_reset_seed_that_fails_is_no_reason_to_give_up():
+    class Unlucky(Point):
+        def reset(self, *, seed=None, options=None):
+            if seed == 0:
+                raise RuntimeError("the motor is hot")
+            return super().reset(seed=seed, options=options)
+
+    class Old(Point):
+        def reset(self, *, seed=None, options=None):
+            return super().reset(seed=seed, options=options)[0]
+
+    assert kodex.environment(lambda: Unlucky(context=True), horizon=3).context == ("goal_x",)
+    with pytest.raises(InputError, match=r"any of 5 reset seeds: .* an observation and an info"):
+        kodex.environment(Old, horizon=3)
+
+
 def test_success_is_at_the_end_or_ever_or_what_a_function_says():
     leaving = lambda seen: np.array([-2.0, -2.0])  # noqa: E731
     through = {"success": lambda seen, info: seen["observation"][0] < 0.0}
@@ -184,6 +235,9 @@ def test_what_cannot_be_used_is_refused_in_words():
         kodex.environment(Pictures, horizon=3)
     with pytest.raises(InputError, match="give horizon="):
         kodex.environment(Point)
+    for horizon in (0, 1, 2.5):
+        with pytest.raises(InputError, match="2 states or more; found a horizon"):
+            kodex.environment(Point, horizon=horizon)
     with pytest.raises(InputError, match="cannot make Nowhere-v0"):
         kodex.environment("Nowhere-v0")
     with pytest.raises(InputError, match="no module 'nowhere'"):
@@ -194,6 +248,8 @@ def test_what_cannot_be_used_is_refused_in_words():
         kodex.collect(kodex.environment(REGISTERED), 1)
     with pytest.raises(InputError, match="returns 2 numbers; found \\(3,\\)"):
         rolled_out(kodex.environment(REGISTERED), expert=lambda seen: np.zeros(3))
+    with pytest.raises(InputError, match="returns 2 numbers; found NoneType"):
+        rolled_out(kodex.environment(REGISTERED), expert=lambda seen: None)
 
 
 def test_an_observation_survives_being_numbers():

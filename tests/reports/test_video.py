@@ -179,6 +179,14 @@ def test_a_wrong_word_gets_one_sentence(tmp_path, monkeypatch, capsys, words, se
     assert [each.name for each in tmp_path.iterdir()] == ["rollouts.h5"]
 
 
+def test_episodes_of_a_task_of_ones_own_ask_for_it(tmp_path, capsys):
+    (recorded,) = episodes("door")
+    own = replace(recorded, start=replace(recorded.start, task="push"))
+    write(tmp_path / "own.h5", TrajectorySet([own]))
+    assert main(["render", str(tmp_path / "own.h5"), "-o", str(tmp_path / "film.gif")]) == 2
+    assert "are of push, which is no task of kodex: name yours" in capsys.readouterr().err
+
+
 def test_without_gl_one_sentence_names_the_packages(tmp_path):
     write(tmp_path / "rollouts.h5", TrajectorySet(episodes("door")))
     answer = subprocess.run(
