@@ -113,7 +113,7 @@ def chunks(training: Sequence[Trajectory], *, averaged: bool = False, seed: int 
     """Learn outputs for a whole chunk, with features and ridge as selected for `default`."""
     data = check_training(training, None, actions=True)
     assert data.action_size is not None
-    lifting, ridge, _ = with_seed(LiftedLearner(), seed).selected(training)
+    lifting, ridge = with_seed(LiftedLearner(), seed).selected(training)[:2]
     wide = [_with_chunks(each) for each in training]
     moments = TransitionMoments.with_actions(lifting, wide, CHUNK * data.action_size)
     outputs = ridge.solve(moments.action_equations).reshape(CHUNK, data.action_size, -1)

@@ -57,7 +57,8 @@ class _Limited:
     """
 
     def __init__(self) -> None:
-        self._lock, self._inside, self._limits = Lock(), 0, None
+        self._lock, self._inside = Lock(), 0
+        self._limits: Any = None
 
     def enter(self, limit: Callable[[], Any]) -> None:
         """Apply `limit` unless somebody has."""

@@ -30,7 +30,7 @@ def learned(
 ) -> LiftedPolicy:
     """Learn with the features of `default`, and with or without displaced states."""
     data = check_training(training, None, actions=True)
-    lifting, ridge, error = LiftedLearner().selected(training)
+    lifting, ridge, error = LiftedLearner().selected(training)[:3]
     found = Selected(lifting, Ridge(ridge.strength), error)
     if displaced:
         found = for_displaced_states(found, sample_of(training, data.episodes))
