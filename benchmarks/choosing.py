@@ -120,11 +120,14 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.choosing")
     parser.add_argument("--task", nargs="+", default=list(TASKS), choices=list(TASKS))
     parser.add_argument("--rows", default="settings", choices=list(TITLES))
+    parser.add_argument("--only", default="", help="rows whose title has this in it")
     parser.add_argument("--starts", type=int, default=40)
     parser.add_argument("--out", type=Path, default=None)
     given = parser.parse_args(arguments)
-    rows = ROWS if given.rows == "settings" else ALTERNATIVES
+    known = ROWS if given.rows == "settings" else ALTERNATIVES
+    rows = {title: learner for title, learner in known.items() if given.only in title}
     columns = ["in", *WORLDS, "mean of the worlds", *SENSORS]
+    only = f' --only "{given.only}"' if given.only else ""
     lines = [
         TITLES[given.rows],
         "",
@@ -133,7 +136,7 @@ def main(arguments: list[str] | None = None) -> None:
         "",
         "```sh",
         f"python -m benchmarks.choosing --rows {given.rows} --task {' '.join(given.task)} "
-        f"--starts {given.starts}",
+        f"--starts {given.starts}{only}",
         "```",
     ]
     for name in given.task:
