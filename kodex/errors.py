@@ -14,7 +14,7 @@ DISTRIBUTION = "kodex-skills"
 # module -> the extra that installs it
 EXTRAS = {
     "mujoco": "adroit",
-    "gymnasium": "adroit",
+    "gymnasium": "gymnasium",
     "gymnasium_robotics": "adroit",
     "matplotlib": "reports",
     "PIL": "reports",
