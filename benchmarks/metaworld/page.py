@@ -6,10 +6,11 @@ from statistics import mean
 from typing import Any
 
 from benchmarks.metaworld.world import MT10
-from kodex.evaluation import paired_interval, wilson_interval
+from kodex.evaluation import Comparison, holm, wilson_interval
 
 METHODS = {"default": "`default`", "mlp": "MLP clone", "knn": "5 nearest neighbours"}
 COUNTS = (25, 10)
+LEVEL = 0.05  # of the adjusted p-values
 PAGE = """# Meta-World: the default recipe on other people's experts
 
 `make metaworld` collects demonstrations of Meta-World's scripted experts (version 3.1.1, 39 numbers
@@ -21,8 +22,9 @@ its own, by which nothing was chosen. This page is generated; what is not there 
 yet.
 
 Success in % with Wilson's 95 % interval, of all draws together; the difference is `default` minus
-the MLP clone from the same starts, with Tango's 95 % interval, and then in each draw. Learning in
-seconds of one core, the longest of the draws.
+the MLP clone from the same starts, with Tango's 95 % interval, and then in each draw. †: sure, by
+McNemar's exact test, adjusted by Holm's method for the rows of the table. Learning in seconds of
+one core, the longest of the draws.
 """
 Cell = dict[str, Any]  # which starts succeeded, and the seconds of learning
 Draws = dict[str, dict[str, Cell]]  # draw -> METHOD-COUNT -> cell
@@ -59,18 +61,28 @@ def _table(tasks: dict[str, Draws], count: int) -> str:
     names = " | ".join(METHODS.values())
     heading = f"| task | {names} | difference | in each draw | learned in, s |"
     rule = "| --- | " + " | ".join(["---:"] * (len(METHODS) + 3)) + " |"
-    rows = [_row(name, draws, count) for name, draws in tasks.items()]
+    chances = [_compared(_pairs(draws, count)).p_value for draws in tasks.values()]
+    sure = [chance < LEVEL for chance in holm(chances)]
+    rows = [
+        _row(name, draws, count, mark="†" if each else "")
+        for (name, draws), each in zip(tasks.items(), sure, strict=True)
+    ]
     means = " | ".join(f"**{_mean(tasks, method, count)}**" for method in METHODS)
     return "\n".join([heading, rule, *rows, f"| **mean** | {means} | | | |", ""])
 
 
-def _row(name: str, draws: Draws, count: int) -> str:
+def _pairs(draws: Draws, count: int) -> list[tuple[Cell, Cell]]:
+    """Return what `default` and the MLP clone did, draw by draw."""
+    return list(zip(_cells(draws, "default", count), _cells(draws, "mlp", count), strict=True))
+
+
+def _row(name: str, draws: Draws, count: int, mark: str) -> str:
     found = {method: _cells(draws, method, count) for method in METHODS}
     rates = " | ".join(_rate(cells) for cells in found.values())
-    pairs = list(zip(found["default"], found["mlp"], strict=True))
+    pairs = _pairs(draws, count)
     seconds = max(cell["learning_seconds"] for cell in found["default"])
-    each = ", ".join(f"{_points(*_counts([pair])):+.0f}" for pair in pairs)
-    return f"| {name} | {rates} | {_difference(pairs)} | {each} | {seconds} |"
+    each = ", ".join(f"{100 * _compared([pair]).difference:+.0f}" for pair in pairs)
+    return f"| {name} | {rates} | {_difference(_compared(pairs), mark)} | {each} | {seconds} |"
 
 
 def _rate(cells: list[Cell]) -> str:
@@ -81,24 +93,19 @@ def _rate(cells: list[Cell]) -> str:
     return f"{_percent(mean(outcomes))} [{_percent(low)}, {_percent(high)}]"
 
 
-def _counts(pairs: list[tuple[Cell, Cell]]) -> tuple[int, int, int]:
-    """Return how many starts only the first has, only the second, and how many there are."""
+def _compared(pairs: list[tuple[Cell, Cell]]) -> Comparison:
+    """Return how the starts went with `default` and with the MLP clone."""
     both = [
         outcomes
         for ours, theirs in pairs
         for outcomes in zip(ours["succeeded"], theirs["succeeded"], strict=True)
     ]
-    return both.count((1, 0)), both.count((0, 1)), len(both)
+    return Comparison(*(both.count(each) for each in ((1, 1), (1, 0), (0, 1), (0, 0))))
 
 
-def _points(plus: int, minus: int, starts: int) -> float:
-    return 100 * (plus - minus) / starts
-
-
-def _difference(pairs: list[tuple[Cell, Cell]]) -> str:
-    counts = _counts(pairs)
-    low, high = paired_interval(*counts)
-    return f"{_points(*counts):+.0f} [{100 * low:+.0f}, {100 * high:+.0f}]"
+def _difference(found: Comparison, mark: str) -> str:
+    low, high = 100 * found.low, 100 * found.high
+    return f"{100 * found.difference:+.0f}{mark} [{low:+.0f}, {high:+.0f}]"
 
 
 def _mean(tasks: dict[str, Draws], method: str, count: int) -> str:
