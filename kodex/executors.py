@@ -106,6 +106,7 @@ def finished(
         for index, each in enumerate(arguments):
             yield index, function(*each)
         return
+    _expect_executor(executor)
     waiting = enumerate(arguments)
     running: dict[Future[Result], int] = {}
     try:
@@ -206,6 +207,7 @@ def tree_sum(
     function: Callable[..., Result], arguments: Iterable[tuple[Any, ...]], executor: Executor
 ) -> Result | None:
     """Return the sum of `function` over `arguments`, added by workers if they can; None of none."""
+    _expect_executor(executor)
     if isinstance(executor, Adding):
         with _explaining_lost_workers():
             return executor.tree_sum(function, arguments)
@@ -213,6 +215,15 @@ def tree_sum(
     for index, term in finished(function, arguments, executor):
         tree.add(index, term)
     return tree.total()
+
+
+def _expect_executor(executor: Any) -> None:
+    if not isinstance(executor, Executor):
+        raise InputError(
+            "an executor is one of concurrent.futures, such as ProcessPoolExecutor(), or "
+            "kodex.cluster.ClusterExecutor(client) of a Dask client; found "
+            f"{type(executor).__name__}"
+        )
 
 
 @contextmanager

@@ -101,6 +101,18 @@ def test_an_error_of_the_work_keeps_what_its_worker_said_of_it():
         assert str(raised.value.__cause__) == "the worker's own lines"
 
 
+@pytest.mark.parametrize("work", [lambda *given: list(finished(*given)), sum_on])
+def test_what_is_no_executor_such_as_a_client_of_dask_is_one_sentence(work):
+    class Client:
+        def submit(self, function, *arguments):
+            raise AssertionError("nothing is to be given to it")
+
+    with pytest.raises(
+        InputError, match=r"ClusterExecutor\(client\) of a Dask client; found Client"
+    ):
+        work(int, [("7",)], Client())
+
+
 class KilledWorker(Exception):  # noqa: N818 (its name is what we look at)
     """What Dask says when workers die of a piece of work."""
 

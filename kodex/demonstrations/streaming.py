@@ -128,7 +128,8 @@ def stream(
         layout = header.layout
         parts.append(Part(path, range(header.episodes)))
     if layout is None or not parts:
-        raise InputError(f"{source} has no file that can be read: nothing is left to learn from")
+        named = source if isinstance(source, str | Path) else ", ".join(map(str, source))
+        raise InputError(f"{named} has no file that can be read: nothing is left to learn from")
     return Stream(layout, tuple(parts), advice)
 
 

@@ -98,6 +98,15 @@ def test_a_damaged_file_among_many_is_named_and_can_be_left_out(shards, tmp_path
     assert numbers_of(left) == [3]
 
 
+def test_where_every_file_is_left_out_nothing_is_left_to_learn_from(tmp_path):
+    (tmp_path / "words.h5").write_text("hello")
+    with (
+        pytest.warns(UserWarning, match="left out"),
+        pytest.raises(InputError, match=rf"^{tmp_path} has no file that can be read: nothing"),
+    ):
+        stream([str(tmp_path)], skip_bad=True)
+
+
 def test_a_file_of_another_layout_is_named(shards, tmp_path):
     other = StateLayout(robot=("thumb",), object=("lid",))
     path = write(tmp_path / "lid.h5", TrajectorySet([trajectory(0, layout=other)]))
