@@ -57,7 +57,8 @@ class _Limited:
     """
 
     def __init__(self) -> None:
-        self._lock, self._inside, self._limits = Lock(), 0, None
+        self._lock, self._inside = Lock(), 0
+        self._limits: Any = None
 
     def enter(self, limit: Callable[[], Any]) -> None:
         """Apply `limit` unless somebody has."""
@@ -69,9 +70,10 @@ class _Limited:
     def leave(self) -> None:
         """Undo it unless somebody else still needs it."""
         with self._lock:
-            self._inside -= 1
+            self._inside = max(0, self._inside - 1)  # what entered before a fork does not count
             if self._inside == 0 and self._limits is not None:
                 self._limits.restore_original_limits()
+                self._limits = None
 
 
 _LIMITED = _Limited()
