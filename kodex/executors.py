@@ -70,9 +70,10 @@ class _Limited:
     def leave(self) -> None:
         """Undo it unless somebody else still needs it."""
         with self._lock:
-            self._inside -= 1
+            self._inside = max(0, self._inside - 1)  # what entered before a fork does not count
             if self._inside == 0 and self._limits is not None:
                 self._limits.restore_original_limits()
+                self._limits = None
 
 
 _LIMITED = _Limited()

@@ -10,6 +10,7 @@ import pytest
 
 import kodex
 from kodex.cli import main
+from kodex.demonstrations import write
 from kodex.export.c import FLAGS, compiler
 from kodex.policies.recipes import recipe
 from kodex.serving.server import Server
@@ -54,6 +55,16 @@ def test_the_readme_learns_a_skill(tmp_path, monkeypatch, capsys):
     exec(re.sub(r"count=\d+", "count=2", code), {})
     assert (tmp_path / "door-policy" / "config.json").is_file()
     assert "2" in capsys.readouterr().out
+
+
+def test_the_page_about_clusters_spreads_work_over_processes(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "demos").mkdir()
+    write(tmp_path / "demos" / "door.h5", kodex.collect(kodex.task("door"), episodes=6))
+    code = "".join(snippets("docs/cluster.md"))
+    assert "10_000" in code
+    exec(code.replace("10_000", "4"), {"__name__": "__main__"})
+    assert "4" in capsys.readouterr().out
 
 
 @pytest.fixture(scope="module")
