@@ -42,8 +42,9 @@ def write_page(results: Path) -> None:
         for count in COUNTS:
             shown = {name: draws for name, draws in group.items() if _cells(draws, "mlp", count)}
             if shown:
-                draws = min(len(_cells(each, "default", count)) for each in shown.values())
-                parts.append(f"## {title}, {count} demonstrations, draws: {draws}\n")
+                draws = sorted({len(_cells(each, "default", count)) for each in shown.values()})
+                said = " or ".join(map(str, draws))
+                parts.append(f"## {title}, {count} demonstrations, draws: {said}\n")
                 parts.append(_table(shown, count))
     (results / "README.md").write_text("\n".join(parts))
 
