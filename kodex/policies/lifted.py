@@ -53,8 +53,8 @@ BESIDE = 0.02  # of the spread of a component
 # MATTERS and MISSED is unexplained: below, nothing overshoots; above, see BESIDE.
 SWITCHING = 0.02  # share of the actions' variance that the largest jumps of an episode make
 DISPLACED = 0.1  # of the spread of a component
-# Whoever is missed by much hangs on the draw of the features, and the mean of several draws on
-# none: docs/decisions/default_recipe.md has what one and what five of them do.
+# Where much is unexplained, a policy depends on which features were drawn, and the mean over
+# several draws hardly does: docs/decisions/default_recipe.md compares one draw with five.
 DRAWS = 5
 APART = 1000  # between their seeds
 DISPLACEMENTS = 2000  # samples of them, several times the features
@@ -73,6 +73,8 @@ class LiftedPolicy:
     features: Lifting | None = None  # what D reads, if it is not the lifting of the dynamics
 
     def __post_init__(self) -> None:
+        if self.read.layout != self.layout:
+            raise InputError("features must lift the states of the dynamics; found another layout")
         observables = len(self.read.names)
         if self.outputs.ndim != 2 or self.outputs.shape[1] != observables:
             raise InputError(f"D must be (m, {observables}); found {self.outputs.shape}")

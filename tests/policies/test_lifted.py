@@ -298,6 +298,13 @@ def test_the_mean_of_several_draws_depends_less_on_what_was_drawn(monkeypatch):
     assert several < 0.6 * spread()
 
 
+def test_features_of_another_layout_are_refused(policy):
+    other = StateLayout(robot=("joint_0",), object=("gap",))
+    features = FourierLearner(count=5).fit(other, np.random.default_rng(0).normal(size=(9, 2)))
+    with pytest.raises(InputError, match="features must lift the states of the dynamics"):
+        replace(policy.inner, features=features, outputs=np.zeros((3, len(features.names))))
+
+
 def test_a_policy_of_several_draws_acts_with_the_same_bits_after_it_was_saved(tmp_path):
     shown = [hasty(seed, steps=60) for seed in range(8)]
     policy = drawing().fit(shown)
