@@ -24,7 +24,12 @@ from kodex.baselines.learning import (
 )
 from kodex.networks.mlp import Standardiser, mlp_parameters
 from kodex.networks.operations import Signal, affine, in_time, zeros
-from kodex.networks.sequence_models import lstm_behind_affine, lstm_parameters, lstm_step
+from kodex.networks.sequence_models import (
+    lstm_behind_affine,
+    lstm_over_time,
+    lstm_parameters,
+    lstm_step,
+)
 from kodex.networks.training import TrainingConfig, train
 from kodex.seeding import generator, seed_field
 from kodex.storage import Stored
@@ -122,31 +127,33 @@ def _advanced(
     parameters: Mapping[str, Signal], gates: Mapping[str, Signal], memory: LstmMemory
 ) -> LstmMemory:
     hidden, cell = lstm_step(gates, memory.state, memory.hidden, memory.cell)
+    return LstmMemory(_output(parameters, hidden, memory.state), hidden, cell)
+
+
+def _output(parameters: Mapping[str, Signal], hidden: Signal, state: Signal) -> Signal:
+    """Return the state after `state`, of what is remembered."""
     output = affine(hidden, parameters["out.weight 0"], parameters["out.bias 0"])
-    if "change" in parameters:
-        output = memory.state + parameters["change"] * output
-    return LstmMemory(output, hidden, cell)
+    return state + parameters["change"] * output if "change" in parameters else output
 
 
 def _one_step_error(parameters: Mapping[str, Signal], batch: Mapping[str, Signal]) -> Signal:
-    return _error(parameters, batch, fed_back=False)
+    """Return the mean squared error of all states but the first, each from those demonstrated."""
+    states = batch["states"]
+    hidden = lstm_over_time(_joined_gates(parameters), states[:, :-1])
+    return _mean_squared(_output(parameters, hidden, states[:, :-1]), batch)
 
 
 def _reproduction_error(parameters: Mapping[str, Signal], batch: Mapping[str, Signal]) -> Signal:
-    return _error(parameters, batch, fed_back=True)
-
-
-def _error(
-    parameters: Mapping[str, Signal], batch: Mapping[str, Signal], *, fed_back: bool
-) -> Signal:
-    """Return the mean squared error of all states but the first."""
+    """Return the mean squared error of all states but the first, each from the network's own."""
     states, gates = batch["states"], _joined_gates(parameters)
     empty = zeros(states, len(states), len(parameters["lstm.hidden weight"]))
     memory, predicted = LstmMemory(states[:, 0], empty, empty), []
-    for t in range(1, states.shape[1]):
+    for _ in range(1, states.shape[1]):
         memory = _advanced(parameters, gates, memory)
         predicted.append(memory.state)
-        if not fed_back:
-            memory = memory._replace(state=states[:, t])
-    error = in_time(predicted) - states[:, 1:]
+    return _mean_squared(in_time(predicted), batch)
+
+
+def _mean_squared(predicted: Signal, batch: Mapping[str, Signal]) -> Signal:
+    error = predicted - batch["states"][:, 1:]
     return masked_mean(error * error, batch["mask"][:, 1:])

@@ -178,14 +178,20 @@ class _Run:
         random = generator(self.problem.seed, "epoch", epoch)
         order = self.torch.from_numpy(random.permutation(rows))
         if self.config.reset_optimiser == "epoch":
-            self.optimiser.state.clear()
+            self._forget_moments()
         size = self.config.batch_size or rows
         shuffled = {name: each[order].split(size) for name, each in self.data.items()}
         for batch in zip(*shuffled.values(), strict=True):
             if self.config.reset_optimiser == "batch":
-                self.optimiser.state.clear()
+                self._forget_moments()
             self._optimiser_step(dict(zip(shuffled, batch, strict=True)))
         self._validate(epoch + 1)
+
+    def _forget_moments(self) -> None:
+        """Let Adam begin anew; to zero what it has is faster than to make it again."""
+        for moments in self.optimiser.state.values():
+            for moment in moments.values():
+                moment.zero_()
 
     def _optimiser_step(self, batch: Tensors) -> None:
         self.optimiser.zero_grad()

@@ -12,6 +12,7 @@ from kodex.networks.mlp import Activation, Mlp, mlp_parameters
 from kodex.networks.operations import huber
 from kodex.networks.sequence_models import (
     causal_mask,
+    lstm_over_time,
     lstm_parameters,
     lstm_step,
     positional_encoding,
@@ -99,6 +100,26 @@ def test_the_gates_equal_torchs_lstm():
     for t in range(9):
         hidden, cell = lstm_step(parameters, signals[:, t], hidden, cell)
         np.testing.assert_allclose(hidden, expected[:, t], atol=1e-12)
+
+
+def test_all_steps_of_an_lstm_at_once_equal_one_after_another_and_so_do_their_gradients():
+    arrays = lstm_parameters(4, 6, np.random.default_rng(0))
+    signals = torch.from_numpy(np.random.default_rng(1).normal(size=(3, 9, 4)))
+    outputs, gradients = [], []
+    for at_once in (True, False):
+        parameters = {name: torch.tensor(each).requires_grad_() for name, each in arrays.items()}
+        if at_once:
+            hidden = lstm_over_time(parameters, signals)
+        else:
+            state = (signals.new_zeros(3, 6), signals.new_zeros(3, 6))
+            steps = [state := lstm_step(parameters, signals[:, t], *state) for t in range(9)]
+            hidden = torch.stack([each for each, _ in steps], dim=1)
+        (hidden**2).sum().backward()
+        outputs.append(hidden.detach().numpy())
+        gradients.append({name: each.grad.numpy() for name, each in parameters.items()})
+    np.testing.assert_allclose(*outputs, atol=1e-12)
+    for name in arrays:
+        np.testing.assert_allclose(gradients[0][name], gradients[1][name], atol=1e-12)
 
 
 def small_transformer(steps, seed=0):
