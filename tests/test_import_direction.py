@@ -29,7 +29,7 @@ ONLY_IN = {
     "mujoco": {"tasks", "gym", "reports", "cli", "play"},
     "gymnasium": {"tasks", "gym", "environments"},
     "gymnasium_robotics": {"tasks", "gym"},
-    "torch": {"networks", "controllers", "experts"},
+    "torch": {"networks", "experts"},
     "sklearn": {"koopman"},
 }
 

@@ -95,7 +95,7 @@ class CloningLearner:
     The paper gives neither a learning rate, nor epochs, nor a batch; no code was released.
     """
 
-    requires: ClassVar[tuple[str, ...]] = ("torch",)
+    requires: ClassVar[tuple[str, ...]] = ()
 
     hidden: tuple[int, ...] = (64, 128, 64)
     config: TrainingConfig = PAPER_TRAINING
@@ -126,6 +126,7 @@ class CloningLearner:
             data=data((states, actions)),
             validation=data(_pairs(validated)),
             loss=_error,
+            gradients=_error_gradients,
             settings=settings_of(self),
             seed=self.seed,
         )
@@ -138,6 +139,16 @@ class CloningLearner:
 def _error(parameters: Mapping[str, Signal], batch: Mapping[str, Signal]) -> Signal:
     error = Mlp.of(parameters, "network")(batch["states"]) - batch["actions"]
     return (error * error).mean()
+
+
+def _error_gradients(
+    parameters: Mapping[str, Signal], batch: Mapping[str, Signal]
+) -> dict[str, Signal]:
+    def gradient_of(actions: Signal) -> Signal:
+        return (2.0 / actions.size) * (actions - batch["actions"])
+
+    network = Mlp.of(parameters, "network")
+    return network.parameter_gradients("network", batch["states"], gradient_of)
 
 
 def _pairs(demonstrations: Sequence[Trajectory]) -> tuple[Array, Array]:

@@ -91,6 +91,7 @@ class NnLearner:
             data=data.training.cut(self.unroll + 1, stride=max(1, self.unroll // 2)),
             # Teacher forcing is validated on single steps, as the authors did; else on episodes.
             validation=data.validation.cut(2 if self.unroll == 1 else None),
+            gradients=_one_step_gradients if self.unroll == 1 else None,
         )
         parameters = train(problem, self.config, show=self.show_progress, checkpoint=checkpoint)
         return NnDynamics(data.layout, data.standardiser, {**parameters, **constants})
@@ -109,3 +110,18 @@ def _reproduction_error(parameters: Mapping[str, Signal], batch: Mapping[str, Si
         predicted.append(state)
     error = in_time(predicted) - target[:, 1:]
     return masked_mean(error * error, batch["mask"][:, 1:])
+
+
+def _one_step_gradients(
+    parameters: Mapping[str, Signal], batch: Mapping[str, Signal]
+) -> dict[str, Signal]:
+    """Return the gradients of that error for windows of two states."""
+    states, mask = batch["states"], batch["mask"][:, 1:]
+    change = parameters.get("change", 1.0)
+
+    def gradient_of(outputs: Signal) -> Signal:
+        predicted = states[:, 0] + change * outputs if "change" in parameters else outputs
+        return (2.0 * change / (mask.sum() * outputs.shape[-1])) * mask * (predicted - states[:, 1])
+
+    network = Mlp.of(parameters, "network")
+    return network.parameter_gradients("network", states[:, 0], gradient_of)

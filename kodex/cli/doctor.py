@@ -26,8 +26,8 @@ OPTIONAL = {
     "torch": (
         "training",
         "train",
-        "No training of experts, of the paper's network controller and of the neural baselines; "
-        "closed-form learning and acting work without it.",
+        "No training of experts and of the baselines but bc; closed-form learning and acting work "
+        "without it.",
     ),
     "imageio-ffmpeg": (
         "MP4",

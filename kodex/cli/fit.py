@@ -49,9 +49,8 @@ def fit(
             'demos/*.h5'
         output: the folder to write: config.json and model.safetensors
         recipe: how to learn, such as default, koopman, set3 (kodex recipes lists all); paper is the
-            paper to the letter;
-            nn, lstm, ndp, ngf, ngf-time and bc are the baselines (needs torch); all is default,
-            set3, paper and the baselines
+            paper to the letter; nn, lstm, ndp, ngf, ngf-time and bc are the baselines (bc alone
+            needs no torch); all is default, set3, paper and the baselines
         seed: seed of whatever is random in the method
         seeds: how many policies to learn, with the seeds --seed, --seed + 1, …
         training: how many demonstrations, the first ones, to learn from; else all the others

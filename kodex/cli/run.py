@@ -46,7 +46,7 @@ def run(
         horizon: states of an episode of an environment that is registered without a limit
         recipe: how to learn, such as default, koopman, set3 (kodex recipes lists all); paper is the
             paper to the letter;
-            nn, lstm, ndp, ngf, ngf-time and bc are the baselines (needs torch)
+            nn, lstm, ndp, ngf, ngf-time and bc are the baselines (bc alone needs no torch)
         demonstrations: how many to learn from
         validation: how many more demonstrations for validation
         instances: how many unseen starts to evaluate on

@@ -1,6 +1,6 @@
 """The paper's controller: a small network that predicts which action moves q to q_next.
 
-Torch trains it; acting is NumPy, so a robot needs no torch.
+Its gradient is written out, so neither training nor acting needs torch.
 """
 
 from collections.abc import Mapping, Sequence
@@ -67,7 +67,7 @@ class InverseMlpController:
 class InverseMlpLearner:
     """The paper's hyper-parameters; a comment says so where the paper gives none."""
 
-    requires: ClassVar[tuple[str, ...]] = ("torch",)
+    requires: ClassVar[tuple[str, ...]] = ()
 
     hidden: tuple[int, int, int] = (4, 4, 2)  # multiples of the number of joints
     learning_rate: float = 1e-4
@@ -129,6 +129,7 @@ class InverseMlpLearner:
             data=data(learned),
             validation={} if validation is None else data(Transitions.of(validation)),
             loss=_weighed_error,
+            gradients=_weighed_error_gradients,
             seed=self.seed,
         )
         config = TrainingConfig(self.iterations, self.batch_size, self.learning_rate)
@@ -145,6 +146,17 @@ def _inputs(transitions: Transitions) -> Array:
 def _weighed_error(parameters: Mapping[str, Signal], batch: Mapping[str, Signal]) -> Signal:
     error = Mlp.of(parameters, "network")(batch["joints"]) - batch["actions"]
     return (batch["weights"] * (error * error).sum(-1)).mean()
+
+
+def _weighed_error_gradients(
+    parameters: Mapping[str, Signal], batch: Mapping[str, Signal]
+) -> dict[str, Signal]:
+    def gradient_of(actions: Signal) -> Signal:
+        weights = (2.0 / len(actions)) * batch["weights"]
+        return weights[:, None] * (actions - batch["actions"])
+
+    network = Mlp.of(parameters, "network")
+    return network.parameter_gradients("network", batch["joints"], gradient_of)
 
 
 def _in_their_own_units(network: Mlp, joints: Standardiser, actions: Standardiser) -> Mlp:

@@ -3,12 +3,13 @@
 `jvp` carries a direction forwards through the layers (Jacobian times vector), `vjp` carries a
 gradient backwards (vector times Jacobian). Whoever needs a derivative to *act*, such as a
 potential's gradient, has it without torch; and torch can differentiate it once more to train it.
+`parameter_gradients` carries it to the parameters, so a plain network is trained without torch.
 
 What goes in and comes out is standardised: every component with mean 0 and standard deviation 1 on
 the training data.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -151,6 +152,29 @@ class Mlp:
                 gradient = _through_norm(gradient * self.gains[layer], normal, spread)
             gradient = gradient @ self.weights[layer].T
         return gradient
+
+    def parameter_gradients(
+        self, name: str, signal: Signal, gradient_of: Callable[[Signal], Signal]
+    ) -> dict[str, Signal]:
+        """Return the gradient of a loss for every one of `parameters(name)`, summed over rows.
+
+        `gradient_of` has it for the outputs, (rows, outputs) -> (rows, outputs). Not for networks
+        with layer normalisations.
+        """
+        assert not self.gains
+        inputs, slopes = [signal], []
+        for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
+            signal, slope = self._activated_with_slope(affine(signal, weight, bias))
+            inputs.append(signal)
+            slopes.append(slope)
+        gradient = gradient_of(affine(signal, self.weights[-1], self.biases[-1]))
+        found: dict[str, Signal] = {}
+        for layer in range(len(self.weights) - 1, -1, -1):
+            found[f"{name}.weight {layer}"] = inputs[layer].T @ gradient
+            found[f"{name}.bias {layer}"] = gradient.sum(0)
+            if layer > 0:
+                gradient = (gradient @ self.weights[layer].T) * slopes[layer - 1]
+        return found
 
     def _activated(self, signal: Signal) -> Signal:
         if self.activation == "relu":

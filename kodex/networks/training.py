@@ -1,4 +1,4 @@
-"""Training with Adam: one loop for every network, and the one module here that needs torch.
+"""Training with Adam: one loop for every network, whoever finds its gradients.
 
 What happens in an epoch depends on the seed and on the epoch's number only, so a training that
 stopped resumes from its checkpoint and ends with the same bits as if it had never stopped.
@@ -16,8 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kodex.errors import InputError, explaining
-from kodex.executors import progress_bar
+from kodex.executors import one_blas_thread, progress_bar
 from kodex.networks.checkpoint import Checkpoint, digest, read_checkpoint, write_checkpoint
+from kodex.networks.operations import Signal
+from kodex.networks.optimisers import MOMENTS, NumpyOptimiser, Optimiser, TorchOptimiser
 from kodex.seeding import generator
 from kodex.storage import Stored, check_output, read_model, restoring
 from kodex.trajectory import Array
@@ -26,9 +28,10 @@ if TYPE_CHECKING:
     import torch
 
 Tensors = Mapping[str, "torch.Tensor"]
-MOMENTS = ("step", "exp_avg", "exp_avg_sq")  # of Adam, for each parameter
 # (parameters and constants, rows of the data) -> a number to make small
 Loss = Callable[[Tensors, Tensors], "torch.Tensor"]
+# the same -> the gradient of that number for each parameter
+Gradients = Callable[[Mapping[str, Signal], Mapping[str, Signal]], Mapping[str, Signal]]
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,7 @@ class TrainingProblem:
     validation: Mapping[str, Array] = field(default_factory=dict)  # empty: there is none
     validation_loss: Loss | None = None  # None: the same loss
     constants: Mapping[str, Array] = field(default_factory=dict)  # handed to losses as parameters
+    gradients: Gradients | None = None  # of the loss, written out: NumPy trains; None: torch does
     settings: Mapping[str, Any] = field(default_factory=dict)  # for JSON: a checkpoint's identity
 
 
@@ -88,9 +92,10 @@ def train(
     With `checkpoint`, a folder, it resumes from what is there, and writes how far it has come from
     time to time.
     """
-    torch = require_torch(f"training {problem.name}")
-    with one_thread():
-        run = _Run(torch, problem, config)
+    if problem.gradients is None:
+        require_torch(f"training {problem.name}")
+    with one_thread() if problem.gradients is None else one_blas_thread():
+        run = _Run(problem, config)
         settings = _identity(problem, config) if checkpoint is not None else {}
         if checkpoint is not None and Path(checkpoint).exists():
             _resume(run, checkpoint, settings)
@@ -140,28 +145,13 @@ class _State:
 
 
 class _Run:
-    """One training: tensors that change in place, and how far it has come."""
+    """One training: parameters that change in place, and how far it has come."""
 
-    def __init__(self, torch: Any, problem: TrainingProblem, config: TrainingConfig) -> None:
-        def tensors(arrays: Mapping[str, Array]) -> dict[str, Any]:
-            return {
-                name: torch.from_numpy(array.astype(np.float32)) for name, array in arrays.items()
-            }
-
-        self.torch, self.problem, self.config = torch, problem, config
-        self.data, self.validation = tensors(problem.data), tensors(problem.validation)
-        self.constants = tensors(problem.constants)
-        self.parameters = tensors(problem.parameters)
-        for parameter in self.parameters.values():
-            parameter.requires_grad_()
-        self.optimiser = torch.optim.AdamW(
-            list(self.parameters.values()),
-            lr=config.learning_rate,
-            betas=config.betas,
-            weight_decay=config.weight_decay,
-            fused=True,
-        )
-        self.state = _State(0, self._copied(), float("inf"), 0)
+    def __init__(self, problem: TrainingProblem, config: TrainingConfig) -> None:
+        self.problem, self.config = problem, config
+        kind = TorchOptimiser if problem.gradients is None else NumpyOptimiser
+        self.optimiser: Optimiser = kind(problem, config)
+        self.state = _State(0, self.optimiser.copied(), float("inf"), 0)
 
     @property
     def finished(self) -> bool:
@@ -171,58 +161,32 @@ class _Run:
 
     def train_epoch(self) -> None:
         """Go through all rows once, in the order of this epoch, and validate."""
-        epoch = self.state.epoch
-        for group in self.optimiser.param_groups:
-            group["lr"] = self.config.rate(epoch)
-        rows = len(next(iter(self.data.values())))
-        random = generator(self.problem.seed, "epoch", epoch)
-        order = self.torch.from_numpy(random.permutation(rows))
-        if self.config.reset_optimiser == "epoch":
-            self._forget_moments()
-        size = self.config.batch_size or rows
-        shuffled = {name: each[order].split(size) for name, each in self.data.items()}
-        for batch in zip(*shuffled.values(), strict=True):
-            if self.config.reset_optimiser == "batch":
-                self._forget_moments()
-            self._optimiser_step(dict(zip(shuffled, batch, strict=True)))
+        epoch, reset = self.state.epoch, self.config.reset_optimiser
+        rows = len(next(iter(self.problem.data.values())))
+        order = generator(self.problem.seed, "epoch", epoch).permutation(rows)
+        if reset == "epoch":
+            self.optimiser.forget()
+        for batch in self.optimiser.batches(order, self.config.batch_size or rows):
+            if reset == "batch":
+                self.optimiser.forget()
+            self.optimiser.step(batch, self.config.rate(epoch))
         self._validate(epoch + 1)
-
-    def _forget_moments(self) -> None:
-        """Let Adam begin anew; to zero what it has is faster than to make it again."""
-        for moments in self.optimiser.state.values():
-            for moment in moments.values():
-                moment.zero_()
-
-    def _optimiser_step(self, batch: Tensors) -> None:
-        self.optimiser.zero_grad()
-        self.problem.loss({**self.parameters, **self.constants}, batch).backward()  # type: ignore[no-untyped-call]
-        if self.config.clip is not None:
-            everything = list(self.parameters.values())
-            norm = self.torch.nn.utils.clip_grad_norm_(everything, self.config.clip)
-            if not norm.isfinite():  # a diverged prediction would spoil all that follows
-                return
-        self.optimiser.step()
 
     def _validate(self, epoch: int) -> None:
         self.state.epoch = epoch
-        if not self.validation:
-            self.state = _State(epoch, self._copied(), float("inf"), epoch)
+        if not self.problem.validation:
+            self.state = _State(epoch, self.optimiser.copied(), float("inf"), epoch)
             return
-        validation_loss = self.problem.validation_loss or self.problem.loss
-        with self.torch.no_grad():
-            loss = validation_loss({**self.parameters, **self.constants}, self.validation)
-        if float(loss) < self.state.best_loss:  # which a NaN never is
-            self.state = _State(epoch, self._copied(), float(loss), epoch)
-
-    def _copied(self) -> dict[str, NDArray[np.float32]]:
-        return {name: each.detach().numpy().copy() for name, each in self.parameters.items()}
+        loss = self.optimiser.validation_loss()
+        if loss < self.state.best_loss:  # which a NaN never is
+            self.state = _State(epoch, self.optimiser.copied(), loss, epoch)
 
     def checkpoint(self) -> Checkpoint:
-        moments: dict[str, NDArray[np.float32]] = {}
-        for name, parameter in self.parameters.items():
-            for moment, values in self.optimiser.state[parameter].items():
-                moments[f"{name}/{moment}"] = values.numpy().copy()
-        tables = {"parameters": self._copied(), "best": self.state.best, "moments": moments}
+        tables = {
+            "parameters": self.optimiser.copied(),
+            "best": self.state.best,
+            "moments": self.optimiser.moments(),
+        }
         loss = self.state.best_loss
         return Checkpoint(
             progress={
@@ -240,19 +204,14 @@ class _Run:
             raise InputError(f"its epochs make no sense: {epoch!r:.40}, the best {best!r:.40}")
         if not (loss is None or type(loss) is float):
             raise InputError(f"its best loss must be a number or null; found {loss!r:.40}")
+        names = set(self.problem.parameters)
         for table in ("parameters", "best"):
-            self._check(parts[table].arrays, set(self.parameters))
+            self._check(parts[table].arrays, names)
         moments = dict(parts["moments"].arrays)
         # A parameter that no gradient reached has none.
-        moved = [name for name in self.parameters if f"{name}/{MOMENTS[0]}" in moments]
+        moved = [name for name in names if f"{name}/{MOMENTS[0]}" in moments]
         self._check(moments, {f"{name}/{moment}" for name in moved for moment in MOMENTS})
-        for name, parameter in self.parameters.items():
-            parameter.data.copy_(self.torch.from_numpy(parts["parameters"].arrays[name]))
-        for name in moved:
-            self.optimiser.state[self.parameters[name]] = {
-                moment: self.torch.from_numpy(moments[f"{name}/{moment}"].copy())
-                for moment in MOMENTS
-            }
+        self.optimiser.restore(parts["parameters"].arrays, moments)
         self.state = _State(
             epoch=epoch,
             best=dict(parts["best"].arrays),
@@ -266,8 +225,9 @@ class _Run:
             raise InputError(f"it has other arrays: {sorted(names ^ arrays.keys())[:3]}")
         for name, array in arrays.items():
             step = name.endswith("/step")
-            owner = name if name in self.parameters else name.rpartition("/")[0]
-            shape = () if step else tuple(self.parameters[owner].shape)
+            parameters = self.problem.parameters
+            owner = name if name in parameters else name.rpartition("/")[0]
+            shape = () if step else parameters[owner].shape
             if array.dtype != np.float32 or array.shape != shape:
                 raise InputError(f"{name} is {array.dtype} {array.shape}; it was float32 {shape}")
 

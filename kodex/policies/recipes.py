@@ -40,7 +40,7 @@ WITH_MONITOR = "+monitor"
 
 @dataclass(frozen=True)
 class PresetLearner:
-    """One of the paper's baselines, sized for the task of the demonstrations; torch trains it."""
+    """One of the paper's baselines, sized for the task of the demonstrations."""
 
     name: str
     setting: str = "fair"  # or "paper"
@@ -52,8 +52,8 @@ class PresetLearner:
 
     @property
     def requires(self) -> tuple[str, ...]:
-        """Its networks are trained in torch."""
-        return ("torch",)
+        """What must be installed to train its networks."""
+        return self.learner_for(None).requires
 
     def learner_for(self, task: str | None) -> BaselineLearner:
         """Return the learner with all settings that it has for `task`."""

@@ -123,16 +123,14 @@ PROGRAM_WITHOUT_TORCH = """
 import sys
 sys.modules["torch"] = None  # what an import finds where torch is not installed
 from kodex.controllers import InverseMlpLearner
-from kodex.errors import MissingFeatureError
 from tests.controllers.known_servos import affine_action, demonstrations
-try:
-    InverseMlpLearner().fit(demonstrations(affine_action))
-except MissingFeatureError as error:
-    print(error)
+shown = demonstrations(affine_action, count=3)
+controller = InverseMlpLearner(iterations=2, show_progress=False).fit(shown)
+print(controller.network.weights[0].shape)
 """
 
 
-def test_without_torch_the_way_to_get_it_is_named():
+def test_it_is_trained_without_torch():
     answer = subprocess.run(
         [sys.executable, "-c", PROGRAM_WITHOUT_TORCH],
         capture_output=True,
@@ -140,4 +138,4 @@ def test_without_torch_the_way_to_get_it_is_named():
         check=True,
         cwd=Path(__file__).parents[2],
     )
-    assert "pip install -e '.[train]'" in answer.stdout
+    assert answer.stdout.startswith("(")

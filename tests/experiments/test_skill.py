@@ -206,7 +206,7 @@ def test_a_goal_conditioned_skill_is_learned_and_reported(tmp_path):
     assert "What it expects to happen" in (tmp_path / "run" / "report.html").read_text()
 
 
-@pytest.mark.parametrize("recipe", ["paper", "ndp"])
+@pytest.mark.parametrize("recipe", ["nn", "ndp"])
 def test_a_missing_torch_is_noticed_before_any_work(recipe, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)  # as if it were not installed
     with pytest.raises(MissingFeatureError, match=r"needs torch: pip install .*\[train\]'"):
