@@ -6,6 +6,7 @@ from importlib import import_module
 BENCHMARKS = (
     "koopman",
     "learning",
+    "training",
     "pykoop_fit",
     "simulation",
     "latency",
