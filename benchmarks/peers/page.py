@@ -42,7 +42,8 @@ a few budgets, where one episode is 1.7 points: they say an order of magnitude.
 
 - `koopman`, `default`, `knn`, `kernel-ridge`: recipes of kodex, as they are.
 - `mlp`: scikit-learn's `MLPRegressor` with two layers of 256. `d3rlpy-bc`: behaviour cloning of
-  d3rlpy 2.8.1. `xrfm`: the recursive feature machine of xRFM 0.4.5. Each with its own settings.
+  d3rlpy 2.8.1. `xrfm`: the recursive feature machine of xRFM 0.4.5. Each with its own settings;
+  with 200 demonstrations xRFM asked for more than 24 GiB on every task, and the system ended it.
 - `bc-rnn`: robomimic 0.3.0's, as it sets it for states that a machine generated. `act` and
   `diffusion`: those of LeRobot 0.6.1, on states, made small so that they learn on a CPU at all: ACT
   with chunks of 16 and layers of 256, diffusion with (64, 128, 256) channels and 10 steps of
