@@ -19,7 +19,7 @@ from kodex.errors import InputError
 from kodex.evaluation import Results, Score, evaluate, score, write_results
 from kodex.evaluation.analysis import Analysis, write_analysis
 from kodex.executors import one_blas_thread
-from kodex.experiments.conditions import Condition, with_relearned_controller
+from kodex.experiments.conditions import Condition, learned_again
 from kodex.experiments.provenance import provenance, same_settings, settings_of
 from kodex.experiments.store import Data, Learned, Store
 from kodex.experts import expert, spread_of
@@ -143,7 +143,7 @@ def _adapted(
     world = task_named(cell.task, condition.variation)
     episodes = store.episodes_to_relearn(world, cell.data.training, cell.seed)
     began = time.perf_counter()
-    adapted = with_relearned_controller(learned.policy, cell.learner, episodes)
+    adapted = learned_again(learned.policy, cell.learner, episodes)
     return adapted, {"relearn": time.perf_counter() - began}
 
 

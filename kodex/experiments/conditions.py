@@ -6,9 +6,10 @@ and a rate over all of them has Wilson's interval; how far the seeds differ is s
 
 Two controllers need a simulator. PD control learns from demonstrations without actions: the servos
 are read from the model of the task, and better gains are found by trying them in its simulation, so
-nobody tunes anything. And a controller is learned again when the hand's mass changes, as the paper
-does. The reference stays what was learned without the variation; only what tracks it is learned
-again, from the expert's episodes with it, whether they succeeded or not.
+nobody tunes anything. And a controller is learned again when a mass changes, as the paper does. The
+reference stays what was learned without the variation; only what tracks it is learned again, from
+the expert's episodes with it, whether they succeeded or not. A policy that tracks nothing is
+learned again as a whole, from those of these episodes that succeeded.
 """
 
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ from kodex.errors import InputError
 from kodex.evaluation import PUBLISHED_SEED
 from kodex.interfaces import LearnedPolicy, PolicyLearner
 from kodex.policies import TrackingLearner
-from kodex.policies.parts import part_of, with_part
+from kodex.policies.parts import part_of, tracks_reference, with_part
 from kodex.policies.recipes import Recipe
 from kodex.policies.tracking import TRACKER
 from kodex.rollout import Sensors, servos_of, trying_in
@@ -37,7 +38,7 @@ class Condition:
     variation: str | None = None
     instances: int = 334  # starts per seed of the study; three seeds are a thousand
     seed: int = PUBLISHED_SEED  # of the draw of starts
-    relearned: bool = False  # whether the tracking controller is learned again in that world
+    relearned: bool = False  # whether controller or policy are learned again in that world
     sensors: Sensors = field(default_factory=lambda: Sensors(seed=PUBLISHED_SEED))
 
     def __post_init__(self) -> None:
@@ -76,16 +77,23 @@ def tracked_by_pd(demonstrations: Sequence[Trajectory]) -> Recipe:
     )
 
 
-def with_relearned_controller(
+def learned_again(
     policy: LearnedPolicy, learner: PolicyLearner, episodes: Sequence[Trajectory]
 ) -> LearnedPolicy:
-    """Return `policy` with a controller of the same kind, learned from `episodes`."""
-    if part_of(policy, "controller") is None:
+    """Return `policy` as it is after `episodes` of the expert in a changed world.
+
+    What tracks a reference gets a controller of the same kind, learned from all of them. What
+    tracks none is learned again as a whole, from those that succeeded, as demonstrations do.
+    """
+    if tracks_reference(policy):
+        controller = (part_of(learner, "controller") or TRACKER).fit(episodes)
+        adapted = with_part(policy, "controller", controller)
+        assert adapted is not None
+        return adapted
+    successes = [each for each in episodes if each.succeeded]
+    if not successes:
         raise InputError(
-            "only a policy that tracks a reference has a controller to learn again; "
-            f"found {policy!r:.80}"
+            f"the expert succeeded in none of {len(episodes)} episodes in the changed world, so "
+            "there is nothing to learn a policy from"
         )
-    controller = (part_of(learner, "controller") or TRACKER).fit(episodes)
-    adapted = with_part(policy, "controller", controller)
-    assert adapted is not None
-    return adapted
+    return learner.fit(successes)

@@ -275,8 +275,17 @@ STUDIES: Mapping[str, Study] = {
         ),
         Study(
             "relearned",
-            "the physical variations, with a tracking controller learned again for each of them",
-            (EXPERT, SET3, PAPER, *(row for row in BASELINES if row.name in REFERENCES)),
+            "the physical variations, with the tracking controller learned again for each of them, "
+            "or the policy that tracks nothing",
+            (
+                EXPERT,
+                *_rows("koopman"),
+                DEFAULT,
+                SET3,
+                PAPER,
+                *BASELINES,
+                *(row for row in SIMPLE if row.name not in METHODS),
+            ),
             tuple(replace(each, relearned=True) for each in WORLDS),
         ),
         Study(

@@ -28,7 +28,7 @@ from kodex.koopman import (
 from kodex.koopman.diagnostics import component_scale
 from kodex.policies.koopman import NOWHERE, KoopmanPolicy
 from kodex.policies.lifted import LiftedPolicy
-from kodex.policies.parts import dynamics_of, part_of, with_part
+from kodex.policies.parts import dynamics_of, part_of, tracks_reference, with_part
 from kodex.policies.tracking import TrackingPolicy
 from kodex.trajectory import Array, Trajectory
 
@@ -252,7 +252,7 @@ def doubts(
     Nothing if a reference is tracked: one that drifts leaves actions unexplained whatever the state
     shows, and more of it is said by how well K predicts.
     """
-    if part_of(policy, "controller") is not None and part_of(policy, "begins") is None:
+    if tracks_reference(policy):
         return []
     learned = unexplained(policy, training)
     held_out = unexplained(policy, validation)

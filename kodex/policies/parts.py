@@ -44,6 +44,14 @@ def _replaced(whole: Any, name: str, given: Any) -> Any:
     return None
 
 
+def tracks_reference(policy: Policy) -> bool:
+    """Return whether a controller tracks a reference that never sees what is measured.
+
+    Only such a policy says what its controller is fed with; others have one for other work.
+    """
+    return part_of(policy, "feed") is not None
+
+
 def dynamics_of(policy: Policy) -> KoopmanDynamics | None:
     """Return the Koopman dynamics inside `policy`, however deep; None: there are none."""
     found = part_of(policy, "dynamics")

@@ -16,7 +16,7 @@ from kodex.errors import InputError
 from kodex.evaluation import pooled, read_results, wilson_interval
 from kodex.experiments import cells, store
 from kodex.experiments.cells import run_cell
-from kodex.experiments.conditions import with_relearned_controller
+from kodex.experiments.conditions import learned_again
 from kodex.experiments.provenance import digest_of
 from kodex.experiments.runner import reproduce
 from kodex.experiments.store import Data, Store
@@ -240,7 +240,7 @@ def test_a_relearned_controller_tracks_the_reference_without_the_variation(tmp_p
     starts = heavy_hand.conditions_for(SMALL)[0].starts(world, 0)
     # A study works on one thread; more of them round otherwise, and contacts amplify that.
     with one_blas_thread():
-        again = with_relearned_controller(policy, TrackingLearner(), episodes)
+        again = learned_again(policy, TrackingLearner(), episodes)
         changes = [
             np.mean([np.abs(np.diff(each.actions, axis=0)).mean() for each in rollouts])
             for rollouts in (roll_out(world, each, starts, threads=1) for each in (again, policy))
@@ -255,18 +255,32 @@ def test_a_relearned_controller_keeps_the_context():
     demonstrations = collect(task("reorientation"), episodes=12)
     learner = recipe("set3+context").learner
     policy = learner.fit(demonstrations)
-    again = with_relearned_controller(policy, learner, demonstrations[:6])
+    again = learned_again(policy, learner, demonstrations[:6])
     assert again.spec.context == policy.spec.context == ("goal_pitch",)
     assert again.inner.dynamics is policy.inner.dynamics
     assert again.inner.controller is not policy.inner.controller
 
 
-def test_what_has_no_controller_cannot_learn_one_again(study_folder):
-    policy = policy_of(study_folder, "door/default/seed-0")
-    with pytest.raises(
-        InputError, match=r"has a controller to learn again; found Conditioned.LiftedPolicy"
-    ):
-        with_relearned_controller(policy, LiftedLearner(), [])
+@pytest.mark.parametrize("name", ["default", "koopman"])  # koopman has a controller, of lags
+def test_what_tracks_nothing_is_learned_again_from_the_successes_in_the_changed_world(name):
+    world = task("door", "light-object")
+    episodes = collect(world, episodes=16, keep="all", seed=3)
+    successes = [each for each in episodes if each.succeeded]
+    assert 0 < len(successes) < len(episodes)
+    learner = recipe(name).learner
+    before = learner.fit(collect(task("door"), episodes=12))
+    again, expected = learned_again(before, learner, episodes), learner.fit(successes)
+    states = episodes[0].states[:20]
+    answers = [each.predict(states, 5) for each in (again, expected, before)]
+    np.testing.assert_array_equal(answers[0], answers[1])
+    assert np.abs(answers[0] - answers[2]).max() > 1e-3
+
+
+def test_what_never_succeeds_in_the_changed_world_teaches_no_policy():
+    episodes = [replace(each, succeeded=False) for each in collect(task("door"), episodes=2)]
+    learner = recipe("default").learner
+    with pytest.raises(InputError, match="the expert succeeded in none of 2 episodes"):
+        learned_again(learner.fit(collect(task("door"), episodes=6)), learner, episodes)
 
 
 def test_a_digest_differs_with_anything_that_is_learned_from(study_folder):
