@@ -98,7 +98,7 @@ class Study:
                 task,
                 row.name,
                 seed,
-                None if row.learner is None else with_seed(row.learner, seed),
+                _learner(row, data, seed),
                 conditions=tuple(filter(row.can_face, conditions)),
                 training=_training(row, data),
                 reference=row.reference,
@@ -122,6 +122,18 @@ def _training(row: Row, data: Data) -> int:
                 f"{row.name} learns from {wanted} demonstrations; there are {data.training}"
             )
     return row.training or data.training
+
+
+def _learner(row: Row, data: Data, seed: int) -> PolicyLearner | None:
+    """Return the learner of `row` with its seed.
+
+    A reference that learns from all demonstrations is one of which nothing is said, so that studies
+    that learn the same share one policy.
+    """
+    learner = row.learner
+    if learner is not None and row.reference == _training(row, data):
+        learner = with_part(learner, "reference", None)
+    return None if learner is None else with_seed(learner, seed)
 
 
 def _lifted(*, scale: float) -> ConditionedLearner:

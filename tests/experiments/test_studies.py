@@ -325,6 +325,15 @@ def test_the_papers_policies_share_one_controller_at_500_hz_from_every_demonstra
         assert (learner.substeps, learner.joined) == (5, True)
 
 
+def test_a_policy_from_all_demonstrations_is_the_same_one_in_every_study():
+    def learners(study, *rows):
+        return [cell.learner for cell in STUDIES[study].cells(Options(("door",), rows, seeds=1))]
+
+    few = learners("few", "default-200", "set3-200") + learners("few-baselines", "lstm-200")
+    assert few == learners("methods", "default", "set3", "lstm")
+    assert learners("few", "set3-150") != learners("methods", "set3")
+
+
 def test_a_row_that_needs_more_demonstrations_than_there_are_is_refused():
     with pytest.raises(InputError, match="learns from 25 demonstrations; there are 20"):
         STUDIES["few"].cells(Options(data=Data(20, 5)))
