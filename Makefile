@@ -46,6 +46,7 @@ results: .venv/run.stamp  ## the pages and figures of docs/results, from their f
 	for file in docs/results/*/outcomes.json; do \
 	  $(BIN)/kodex report "$$(dirname $$file)" --open no || exit 1; \
 	done
+	$(BIN)/python -m benchmarks.paper
 
 bench: .venv/bench.stamp  ## speed, as ratios measured in one run
 	$(BIN)/python -m benchmarks

@@ -136,6 +136,10 @@ class PooledRate:
         """The upper end of the 95 % interval."""
         return self._interval()[1]
 
+    def __str__(self) -> str:
+        """Return the rate and its interval in %, as tables show them."""
+        return f"{100 * self.rate:.1f} [{100 * self.low:.1f}, {100 * self.high:.1f}]"
+
     def _interval(self) -> tuple[float, float]:
         return score_interval(
             self.successes / self.design_effect, self.instances / self.design_effect

@@ -240,8 +240,7 @@ def _definitions(results: Sequence[Results]) -> set[str]:
 def _rate_by(results: Sequence[Results], definition: str) -> str:
     if definition not in _definitions(results):
         return ""
-    found = pooled(_scores(results), definition)
-    return f"{100 * found.rate:.1f} [{100 * found.low:.1f}, {100 * found.high:.1f}]"
+    return str(pooled(_scores(results), definition))
 
 
 def operator_tables(study: StudyResults) -> list[Table]:
@@ -338,8 +337,7 @@ def _scores(results: Sequence[Results], seeds: Collection[int] | None = None) ->
 def _success(results: Sequence[Results]) -> str:
     if not results:
         return ""
-    joined = pooled(_scores(results))
-    text = f"{100 * joined.rate:.1f} [{100 * joined.low:.1f}, {100 * joined.high:.1f}]"
+    text = str(pooled(_scores(results)))
     rates = [100 * each.success.rate for each in results]
     return text if len(rates) == 1 else f"{text}; {len(rates)}: {min(rates):.1f}–{max(rates):.1f}"
 
