@@ -1,7 +1,10 @@
 """What README and docs tell people to type is executed."""
 
+import ast
+import importlib
 import re
 import subprocess
+import textwrap
 import threading
 from pathlib import Path
 
@@ -24,6 +27,26 @@ def snippets(page, language="python"):
     """Return the blocks of a page of Markdown in one language."""
     text = (ROOT / page).read_text()
     return re.findall(rf"^```{language}\n(.*?)^```", text, flags=re.M | re.S)
+
+
+PAGES = sorted(
+    str(page.relative_to(ROOT))
+    for page in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md"))
+    if "```python" in page.read_text()
+)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_whatever_a_page_imports_from_kodex_is_there(page):
+    blocks = re.findall(r"^ *```python\n(.*?)^ *```", (ROOT / page).read_text(), flags=re.M | re.S)
+    for code in map(textwrap.dedent, blocks):
+        for node in ast.walk(ast.parse(code)):
+            if isinstance(node, ast.ImportFrom) and node.module.split(".")[0] == "kodex":
+                module = importlib.import_module(node.module)
+                for each in node.names:
+                    assert hasattr(module, each.name), f"{page}: {node.module}.{each.name}"
+            elif isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "kodex":
+                assert hasattr(kodex, node.attr), f"{page}: kodex.{node.attr}"
 
 
 @pytest.mark.parametrize("name", ["default", "set3", "set3+context", "lstm", "bc"])
