@@ -1,8 +1,10 @@
 """What README and docs tell people to type is executed."""
 
 import ast
+import functools
 import importlib
 import re
+import shlex
 import subprocess
 import textwrap
 import threading
@@ -12,7 +14,7 @@ import numpy as np
 import pytest
 
 import kodex
-from kodex.cli import main
+from kodex.cli import VERBS, main
 from kodex.demonstrations import write
 from kodex.export.c import FLAGS, compiler
 from kodex.policies.recipes import recipe
@@ -47,6 +49,35 @@ def test_whatever_a_page_imports_from_kodex_is_there(page):
                     assert hasattr(module, each.name), f"{page}: {node.module}.{each.name}"
             elif isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "kodex":
                 assert hasattr(kodex, node.attr), f"{page}: kodex.{node.attr}"
+
+
+def commands(page):
+    """Return the commands of kodex in a page's blocks for a shell, without pipes and comments."""
+    blocks = re.findall(r"^ *```(\w*)\n(.*?)^ *```", (ROOT / page).read_text(), re.M | re.S)
+    code = "".join(block for language, block in blocks if language in ("", "sh"))
+    lines = code.replace("\\\n", " ").splitlines()
+    shown = (re.split(r" [#|&>]", line)[0].strip() for line in lines)
+    return [shlex.split(each)[1:] for each in shown if re.match(r"kodex [a-z]", each)]
+
+
+SHELL_PAGES = [
+    str(page.relative_to(ROOT))
+    for page in sorted((ROOT / "README.md", *ROOT.glob("docs/**/*.md")))
+    if commands(page)
+]
+
+
+@pytest.mark.parametrize("page", SHELL_PAGES)
+def test_every_command_of_a_page_is_one_that_kodex_takes(page, monkeypatch):
+    taken = []
+    for verb, (place, _) in VERBS.items():
+        module, name = place.split(":")
+        function = getattr(importlib.import_module(module), name)
+        noted = functools.wraps(function)(lambda *words, **options: taken.append(options))
+        monkeypatch.setattr(f"{module}.{name}", noted)
+    for words in commands(page):
+        assert main(words) == 0, f"{page}: kodex {shlex.join(words)}"
+    assert len(taken) == len(commands(page))
 
 
 @pytest.mark.parametrize("name", ["default", "set3", "set3+context", "lstm", "bc"])
