@@ -70,7 +70,7 @@ SHELL_PAGES = [
 @pytest.mark.parametrize("page", SHELL_PAGES)
 def test_every_command_of_a_page_is_one_that_kodex_takes(page, monkeypatch):
     taken = []
-    for verb, (place, _) in VERBS.items():
+    for place, _ in VERBS.values():
         module, name = place.split(":")
         function = getattr(importlib.import_module(module), name)
         noted = functools.wraps(function)(lambda *words, **options: taken.append(options))
