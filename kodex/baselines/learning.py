@@ -19,7 +19,7 @@ from kodex.errors import InputError
 from kodex.interfaces import Policy, ReferenceDynamics
 from kodex.networks.mlp import Standardiser
 from kodex.networks.operations import Signal
-from kodex.networks.training import Loss, TrainingConfig, TrainingProblem
+from kodex.networks.training import Loss, TrainingConfig, TrainingProblem, Weight
 from kodex.storage import Stored
 from kodex.trajectory import Array, StateLayout, Trajectory
 
@@ -162,6 +162,7 @@ class LearningData:
         loss: Loss,
         *,
         constants: Mapping[str, Array] | None = None,
+        weight: Weight | None = None,
     ) -> TrainingProblem:
         """Return the problem of learning `parameters` from whole demonstrations."""
         return TrainingProblem(
@@ -171,6 +172,7 @@ class LearningData:
             validation=self.validation.cut(),
             loss=loss,
             constants=constants or {},
+            weight=weight,
             settings=settings_of(self.learner),
             seed=self.learner.seed,
         )

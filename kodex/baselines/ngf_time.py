@@ -38,7 +38,6 @@ from kodex.errors import InputError
 from kodex.networks.mlp import Mlp, Standardiser, mlp_parameters
 from kodex.networks.operations import Signal, detached, huber, zeros
 from kodex.networks.sequence_models import (
-    causal_mask,
     positional_encoding,
     renamed_parameters,
     transformer,
@@ -88,7 +87,8 @@ class NgfTimeDynamics:
         joints, steps = len(self.layout.robot), self.steps
         references = np.repeat(state[:, None], max(horizon, steps), axis=1)
         width = self.parameters["embedding weight"].shape[1]
-        predicted = _predicted({**self.parameters, **_over_time(steps, width)}, state)
+        positions = positional_encoding(steps, width)
+        predicted = _predicted({**self.parameters, "positions": positions}, state)
         references[:, 1:steps, :joints] = predicted
         references[:, steps:, :joints] = predicted[:, -1:]
         shape = (*first.shape[:-1], horizon, self.layout.size)
@@ -142,16 +142,13 @@ class NgfTimeLearner:
 
         def loss(parameters: Mapping[str, Signal], batch: Mapping[str, Signal]) -> Signal:
             target, length = batch["states"][:, 1:, :joints], batch["states"].shape[1]
-            cut = {
-                "positions": parameters["positions"][:length],
-                "causal mask": parameters["causal mask"][:length, :length],
-            }
-            predicted = _predicted({**parameters, **cut}, batch["states"][:, 0])
+            cut = parameters["positions"][:length]
+            predicted = _predicted({**parameters, "positions": cut}, batch["states"][:, 0])
             return masked_mean(huber(predicted - target), batch["mask"][:, 1:])
 
         first = self._initial_parameters(layout)
-        constants = {**kept, **_over_time(steps, self.width)}
-        problem = data.problem("ngf-time", first, loss, constants=constants)
+        constants = {**kept, "positions": positional_encoding(steps, self.width)}
+        problem = data.problem("ngf-time", first, loss, constants=constants, weight=_weight)
         parameters = train(problem, self.config, show=self.show_progress, checkpoint=checkpoint)
         return NgfTimeDynamics(
             layout, data.standardiser, {**parameters, **kept}, data.training.steps
@@ -170,18 +167,16 @@ class NgfTimeLearner:
         return parameters
 
 
-def _over_time(steps: int, width: int) -> dict[str, Array]:
-    """Return what the transformer needs beside its parameters."""
-    return {"positions": positional_encoding(steps, width), "causal mask": causal_mask(steps)}
+def _weight(batch: Mapping[str, Signal]) -> Signal:
+    """Return the number of states that a mean over `batch` is taken of."""
+    return batch["mask"][:, 1:].sum()
 
 
 def _predicted(parameters: Mapping[str, Signal], first: Signal) -> Signal:
     """Return joints after the first step, (episodes, n) -> (episodes, steps - 1, n_robot)."""
     steps = len(parameters["positions"])
     tokens = zeros(first, len(first), steps, first.shape[-1]) + first[:, None]
-    joints = transformer(
-        parameters, tokens, parameters["positions"], parameters["causal mask"], heads=HEADS
-    )
+    joints = transformer(parameters, tokens, parameters["positions"], heads=HEADS)
     before, now = joints[:, :-1], joints[:, 1:]
     period = parameters["period"]
     change = _acceleration(parameters, now, (now - before) / period) * period**2

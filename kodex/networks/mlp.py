@@ -111,7 +111,7 @@ class Mlp:
         for layer in range(len(self.weights) - 1):
             signal = affine(signal, self.weights[layer], self.biases[layer])
             if self.gains:
-                signal = _normalised(signal)[0] * self.gains[layer] + self.shifts[layer]
+                signal = layer_norm(signal, self.gains[layer], self.shifts[layer])
             signal = self._activated(signal)
         return affine(signal, self.weights[-1], self.biases[-1])
 
@@ -219,7 +219,12 @@ def mlp_parameters(
 
 def layer_norm(signal: Signal, gain: Signal, shift: Signal) -> Signal:
     """Return `signal` with mean 0 and std 1 in the last axis, then scaled and shifted."""
-    return _normalised(signal)[0] * gain + shift
+    if isinstance(signal, np.ndarray):
+        return _normalised(signal)[0] * gain + shift
+    import torch
+
+    shape = signal.shape[-1:]
+    return torch.nn.functional.layer_norm(signal, shape, gain, shift, LAYER_NORM_EPSILON)
 
 
 def _normalised(signal: Signal) -> tuple[Signal, Signal]:

@@ -48,12 +48,18 @@ def gelu(signal: Signal) -> Signal:
     return torch.nn.functional.gelu(signal, approximate="tanh")
 
 
-def softmax(signal: Signal) -> Signal:
-    """Return exp(x) / Σ exp(x) over the last axis."""
-    if not isinstance(signal, np.ndarray):
-        return signal.softmax(-1)
-    weights = np.exp(signal - signal.max(axis=-1, keepdims=True))
-    return weights / weights.sum(axis=-1, keepdims=True)
+def attended(query: Signal, key: Signal, value: Signal) -> Signal:
+    """Return softmax(q kᵀ / √n) v, (..., steps, n), where no step attends to a later one."""
+    if not isinstance(query, np.ndarray):
+        import torch
+
+        attention = torch.nn.functional.scaled_dot_product_attention
+        return attention(query, key, value, is_causal=True)
+    steps, size = query.shape[-2:]
+    later = np.triu(np.ones((steps, steps), dtype=bool), k=1)
+    scores = np.where(later, -np.inf, query @ key.mT / size**0.5)
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True) @ value
 
 
 def zeros(like: Signal, *shape: int) -> Signal:

@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from kodex.networks.training import TrainingConfig, TrainingProblem
+    import torch
+
+    from kodex.networks.training import Loss, TrainingConfig, TrainingProblem
 
 Single = NDArray[np.float32]
 MOMENTS = ("step", "exp_avg", "exp_avg_sq")  # of Adam, for each parameter, as torch names them
@@ -20,6 +22,7 @@ EPSILON = 1e-8  # added to the root of the squared gradients' mean, as torch's A
 # What Adam remembers of a weight without gradients fades towards numbers so small that a processor
 # takes fifty times as long for them. These move nothing in single precision, and are made zero.
 LEAST_MEAN, LEAST_SQUARE, FLUSH_EVERY = 1e-20, 1e-30, 256
+ROWS_AT_ONCE = 20  # of a problem that says what rows weigh: a gradient is a sum over such groups
 CLIP_EPSILON = 1e-6  # added to the gradients' norm, as torch's clipping does
 
 
@@ -182,7 +185,8 @@ class TorchOptimiser:
         for group in self.adam.param_groups:
             group["lr"] = rate
         self.adam.zero_grad()
-        self.problem.loss({**self.parameters, **self.constants}, batch).backward()  # type: ignore[no-untyped-call]
+        for part in self._parts(self.problem.loss, batch):
+            part.backward()  # type: ignore[no-untyped-call]
         if self.config.clip is not None:
             parameters = list(self.parameters.values())
             norm = self.torch.nn.utils.clip_grad_norm_(parameters, self.config.clip)
@@ -200,7 +204,18 @@ class TorchOptimiser:
         """Return the loss of the data to validate with."""
         loss = self.problem.validation_loss or self.problem.loss
         with self.torch.no_grad():
-            return float(loss({**self.parameters, **self.constants}, self.validation))
+            return sum(float(part) for part in self._parts(loss, self.validation))
+
+    def _parts(self, loss: "Loss", batch: Mapping[str, Any]) -> Iterator["torch.Tensor"]:
+        """Return numbers whose sum is the loss of `batch`, one after another."""
+        known, weight = {**self.parameters, **self.constants}, self.problem.weight
+        if weight is None:
+            yield loss(known, batch)
+            return
+        whole = weight(batch)
+        for rows in zip(*(each.split(ROWS_AT_ONCE) for each in batch.values()), strict=True):
+            part = dict(zip(batch, rows, strict=True))
+            yield loss(known, part) * (weight(part) / whole)
 
     def copied(self) -> dict[str, Single]:
         """Return the parameters as they are now."""

@@ -9,10 +9,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from kodex.networks.mlp import layer_norm
-from kodex.networks.operations import Signal, affine, gelu, sigmoid, softmax, tanh
+from kodex.networks.operations import Signal, affine, attended, gelu, sigmoid, tanh
 from kodex.trajectory import Array
 
-MASKED = -1e9  # as a logarithm of attention
 # Transformers stored by kodex 0.1 have these names in their parameters.
 RENAMED = {
     " attention ": " qkv ",
@@ -98,7 +97,6 @@ def transformer(
     parameters: Mapping[str, Signal],
     tokens: Signal,  # (episodes, steps, inputs)
     positions: Signal,  # (steps, width) from `positional_encoding`
-    mask: Signal,  # (steps, steps) from `causal_mask`
     heads: int,
 ) -> Signal:
     """Return one vector per time step, (episodes, steps, outputs)."""
@@ -113,8 +111,8 @@ def transformer(
     block = 0
     while f"block {block} qkv weight" in parameters:
         name = f"block {block}"
-        attended = _attention(mapped(f"{name} qkv", signal), mask, heads)
-        signal = normalised(f"{name} norm 1", signal + mapped(f"{name} output", attended))
+        mixed = _attention(mapped(f"{name} qkv", signal), heads)
+        signal = normalised(f"{name} norm 1", signal + mapped(f"{name} output", mixed))
         hidden = gelu(mapped(f"{name} up", signal))
         signal = normalised(f"{name} norm 2", signal + mapped(f"{name} down", hidden))
         block += 1
@@ -166,12 +164,7 @@ def positional_encoding(steps: int, width: int) -> Array:
     return encoding
 
 
-def causal_mask(steps: int) -> Array:
-    """Return what is added to attention, (steps, steps), so that no step attends to later ones."""
-    return np.triu(np.full((steps, steps), MASKED), k=1)
-
-
-def _attention(qkv: Signal, mask: Signal, heads: int) -> Signal:
+def _attention(qkv: Signal, heads: int) -> Signal:
     episodes, steps, triple = qkv.shape
     width = triple // 3
 
@@ -180,5 +173,4 @@ def _attention(qkv: Signal, mask: Signal, heads: int) -> Signal:
 
     query, key = split(qkv[..., :width]), split(qkv[..., width : 2 * width])
     value = split(qkv[..., 2 * width :])
-    attention = softmax(query @ key.mT * (heads / width) ** 0.5 + mask)
-    return (attention @ value).swapaxes(1, 2).reshape(episodes, steps, width)
+    return attended(query, key, value).swapaxes(1, 2).reshape(episodes, steps, width)

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 Tensors = Mapping[str, "torch.Tensor"]
 # (parameters and constants, rows of the data) -> a number to make small
 Loss = Callable[[Tensors, Tensors], "torch.Tensor"]
-# the same -> the gradient of that number for each parameter
+# rows of the data -> what they count in a mean of the losses of several groups of rows
+Weight = Callable[[Tensors], "torch.Tensor"]
+# as a loss -> the gradient of that number for each parameter
 Gradients = Callable[[Mapping[str, Signal], Mapping[str, Signal]], Mapping[str, Signal]]
 
 
@@ -76,6 +78,7 @@ class TrainingProblem:
     validation: Mapping[str, Array] = field(default_factory=dict)  # empty: there is none
     validation_loss: Loss | None = None  # None: the same loss
     constants: Mapping[str, Array] = field(default_factory=dict)  # handed to losses as parameters
+    weight: Weight | None = None  # None: a batch is taken whole; else in groups that fit a cache
     gradients: Gradients | None = None  # of the loss, written out: NumPy trains; None: torch does
     settings: Mapping[str, Any] = field(default_factory=dict)  # for JSON: a checkpoint's identity
 

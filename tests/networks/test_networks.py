@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from kodex.networks.mlp import Activation, Mlp, mlp_parameters
 from kodex.networks.operations import huber
 from kodex.networks.sequence_models import (
-    causal_mask,
     lstm_over_time,
     lstm_parameters,
     lstm_step,
@@ -128,16 +127,17 @@ def small_transformer(steps, seed=0):
     parameters = {
         name: array + random.normal(0, 0.1, array.shape) for name, array in parameters.items()
     }
-    return parameters, positional_encoding(steps, 16), causal_mask(steps)
+    return parameters, positional_encoding(steps, 16)
 
 
 def test_a_block_equals_torchs_post_norm_encoder_layer():
-    parameters, positions, mask = small_transformer(7)
+    parameters, positions = small_transformer(7)
     tokens = np.random.default_rng(1).normal(size=(2, 7, 5))
     signal = torch.from_numpy(
         tokens @ parameters["embedding weight"] + parameters["embedding bias"]
     )
     signal = signal + torch.from_numpy(positions)
+    later = torch.ones(7, 7, dtype=torch.bool).triu(1)
     for block in range(2):
         layer = torch.nn.TransformerEncoderLayer(
             16,
@@ -163,19 +163,40 @@ def test_a_block_equals_torchs_post_norm_encoder_layer():
         ):
             theirs.data = torch.from_numpy(parameters[f"block {block} {ours}"].T.copy())
         with torch.no_grad():
-            signal = layer(signal, src_mask=torch.from_numpy(mask))
+            signal = layer(signal, src_mask=later)
     expected = signal.numpy() @ parameters["head weight"] + parameters["head bias"]
-    answer = transformer(parameters, tokens, positions, mask, heads=4)
+    answer = transformer(parameters, tokens, positions, heads=4)
     np.testing.assert_allclose(answer, expected, atol=1e-10)
 
 
+def test_a_transformer_of_arrays_equals_that_of_tensors_with_its_gradient():
+    parameters, positions = small_transformer(7)
+    tokens = np.random.default_rng(1).normal(size=(2, 7, 5))
+    tensors = as_tensors({**parameters, "positions": positions})
+    for name in parameters:
+        tensors[name].requires_grad_()
+    answer = transformer(tensors, torch.from_numpy(tokens), tensors["positions"], heads=4)
+    expected = transformer(parameters, tokens, positions, heads=4)
+    np.testing.assert_allclose(answer.detach().numpy(), expected, atol=1e-10)
+    (answer**2).sum().backward()
+    random, small = np.random.default_rng(2), 1e-6
+    for name in ("block 0 qkv weight", "block 1 norm 1 gain", "embedding bias"):
+        direction = random.normal(size=parameters[name].shape)
+        sums = []
+        for sign in (1.0, -1.0):
+            moved = {**parameters, name: parameters[name] + sign * small * direction}
+            sums.append((transformer(moved, tokens, positions, heads=4) ** 2).sum())
+        slope = (sums[0] - sums[1]) / (2.0 * small)
+        np.testing.assert_allclose((tensors[name].grad.numpy() * direction).sum(), slope, rtol=1e-6)
+
+
 def test_a_transformer_does_not_look_ahead():
-    parameters, positions, mask = small_transformer(8)
+    parameters, positions = small_transformer(8)
     tokens = np.random.default_rng(1).normal(size=(2, 8, 5))
     changed = tokens.copy()
     changed[:, 5:] += 1.0
-    before = transformer(parameters, tokens, positions, mask, heads=4)
-    after = transformer(parameters, changed, positions, mask, heads=4)
+    before = transformer(parameters, tokens, positions, heads=4)
+    after = transformer(parameters, changed, positions, heads=4)
     np.testing.assert_allclose(after[:, :5], before[:, :5], atol=1e-12)
     assert np.abs(after[:, 5:] - before[:, 5:]).min() > 0.0
 

@@ -77,6 +77,29 @@ def test_both_optimisers_take_the_same_steps(config):
         assert_allclose(each, theirs[name], atol=1e-2 if "reset" in str(config) else 2e-5)
 
 
+def weighted_error(parameters, batch):
+    answer = Mlp.of(parameters, "network", "tanh")(batch["inputs"])
+    rows = ((answer - batch["targets"]) ** 2).mean(-1)
+    return (rows * batch["mask"]).sum() / batch["mask"].sum()
+
+
+def test_a_gradient_is_the_same_in_groups_of_rows_and_at_once():
+    draw = np.random.default_rng(3)
+    made = curve_fit(gradients=None, loss=weighted_error)
+    tables = [
+        {**table, "mask": draw.uniform(0.0, 2.0, len(table["inputs"]))}
+        for table in (made.data, made.validation)
+    ]
+    whole = replace(made, data=tables[0], validation=tables[1])
+    parts = replace(whole, weight=lambda batch: batch["mask"].sum())
+    config = TrainingConfig(12, None, 0.02)
+    expected = train(whole, config)
+    found = train(parts, config)
+    for name, each in found.items():
+        assert_allclose(each, expected[name], atol=1e-5)
+        assert not np.array_equal(each, made.parameters[name])
+
+
 LEARNERS = {
     "kodex.baselines.bc": CloningLearner((8, 6), TrainingConfig(4, 16), show_progress=False),
     "kodex.baselines.nn": NnLearner((8, 6), TrainingConfig(4, 16), show_progress=False),
