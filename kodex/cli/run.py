@@ -97,6 +97,7 @@ def reproduce(
     task: Annotated[tuple[str, ...], tyro.conf.arg(aliases=["--tasks"])] = ("all",),
     method: Annotated[tuple[str, ...], tyro.conf.arg(aliases=["--methods"])] = ("all",),
     seeds: int = 3,
+    first_seed: int = 0,
     instances: int | None = None,
     demonstrations: int | None = None,
     validation: int | None = None,
@@ -123,6 +124,7 @@ def reproduce(
         task: some of tool, door, relocation, reorientation; or all
         method: some rows of the study, such as default ndp; or all
         seeds: repetitions, each with demonstrations, learner and unseen starts of its own
+        first_seed: the number of the first of them, to add repetitions to those of another run
         instances: unseen starts per seed; else the study's own number
         demonstrations: how many to learn from; else the study's own number (200)
         validation: how many more for validation; else the study's own number (50)
@@ -144,6 +146,7 @@ def reproduce(
         tasks=tuple(TASKS) if task == ("all",) else task,
         methods=() if method == ("all",) else method,
         seeds=seeds,
+        first_seed=first_seed,
         instances=instances,
         data=Data(
             chosen.data.training if demonstrations is None else demonstrations,

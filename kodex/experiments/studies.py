@@ -43,6 +43,7 @@ class Options:
     tasks: tuple[str, ...] = tuple(TASKS)
     methods: tuple[str, ...] = ()  # rows; none: all of the study's
     seeds: int = 3  # repetitions, each with demonstrations, learner and starts of its own
+    first_seed: int = 0  # the number of the first repetition
     instances: int | None = None  # starts of a condition per seed; None: as the study says
     data: Data | None = None  # None: as the study says
 
@@ -51,6 +52,8 @@ class Options:
             look_up(name, TASKS, "tasks")
         if self.seeds < 1 or (self.instances is not None and self.instances < 1):
             raise InputError("seeds and instances must be 1 or more")
+        if self.first_seed < 0:
+            raise InputError(f"the first seed must be 0 or more; found {self.first_seed}")
 
 
 @dataclass(frozen=True)
@@ -105,7 +108,7 @@ class Study:
                 data=data,
                 analysed=self.with_spectra and seed == 0,
             )
-            for seed in range(options.seeds)
+            for seed in range(options.first_seed, options.first_seed + options.seeds)
             for task in options.tasks
             for row in chosen
         ]

@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from kodex.errors import InputError
 from kodex.evaluation import Results
@@ -30,7 +31,7 @@ def publish(study_folders: Sequence[str | Path], folder: str | Path) -> Path:
     """Write what a study measured, in one folder or several, to `folder`, with page and figures.
 
     A folder may hold results that were published before: of those, rows that the others measured
-    anew are left out.
+    anew are left out. A row that the others measured with other seeds alone is added to.
     """
     published = [Path(each) / FILE for each in study_folders if (Path(each) / FILE).exists()]
     fresh = [read_study(each) for each in study_folders if Path(each) / FILE not in published]
@@ -41,17 +42,38 @@ def publish(study_folders: Sequence[str | Path], folder: str | Path) -> Path:
 
 
 def _without(earlier: StudyResults, fresh: Sequence[StudyResults]) -> StudyResults:
-    """Return `earlier` without the rows of a task that `fresh` studies have results of."""
+    """Return `earlier` without the rows of a task that `fresh` studies measured again."""
 
     def kept(task: str, row: str, line: Line) -> Line:
-        again = (each.lines.get(task, {}).get(row, Line()) for each in fresh)
-        return Line() if any(each.results for each in again) else line
+        again = [each for each in fresh if each.lines.get(task, {}).get(row, Line()).results]
+        if any(line.seeds & each.lines[task][row].seeds for each in again):
+            return Line()
+        for each in again:
+            if line.results and not _same_learner(earlier, each, task, row):
+                raise InputError(
+                    f"{task}, {row} was published with other settings, so other seeds cannot be "
+                    "added to it; measure all of its seeds again"
+                )
+        return line
 
     lines = {
         task: {row: kept(task, row, line) for row, line in rows.items()}
         for task, rows in earlier.lines.items()
     }
     return replace(earlier, lines=lines)
+
+
+def _same_learner(one: StudyResults, other: StudyResults, task: str, row: str) -> bool:
+    found = [each.settings.get(task, {}).get(row) for each in (one, other)]
+    return bool(_without_seeds(found[0]) == _without_seeds(found[1]))
+
+
+def _without_seeds(settings: Any) -> Any:
+    if isinstance(settings, Mapping):
+        return {key: _without_seeds(each) for key, each in settings.items() if key != "seed"}
+    if isinstance(settings, list):
+        return [_without_seeds(each) for each in settings]
+    return settings
 
 
 def write_page(folder: str | Path) -> Path:

@@ -119,6 +119,11 @@ class Line:
         return next(iter(self.results.values()), [])
 
     @property
+    def seeds(self) -> set[int]:
+        """The seeds of the study that are known."""
+        return {seed_of(each) for found in self.results.values() for each in found}
+
+    @property
     def training(self) -> int | None:
         """How many demonstrations it, or its reference, was learned from; None: not known."""
         if not self.first:
@@ -175,9 +180,9 @@ def read_study(folder: str | Path) -> StudyResults:
     }
     settings = {
         task: {
-            row: _settings(path)
+            row: _settings(paths[0])
             for row in plan.rows
-            if (path := folder / task / row / "seed-0" / LEARNED).exists()
+            if (paths := sorted((folder / task / row).glob(f"seed-*/{LEARNED}")))
         }
         for task in plan.tasks
     }

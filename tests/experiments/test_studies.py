@@ -334,6 +334,15 @@ def test_a_policy_from_all_demonstrations_is_the_same_one_in_every_study():
     assert learners("few", "set3-150") != learners("methods", "set3")
 
 
+def test_later_repetitions_are_those_of_a_longer_study():
+    def cells(**options):
+        return STUDIES["methods"].cells(Options(("door",), ("koopman", "bc"), **options))
+
+    assert cells(seeds=1) + cells(seeds=2, first_seed=1) == cells(seeds=3)
+    with pytest.raises(InputError, match="first seed must be 0 or more; found -1"):
+        cells(first_seed=-1)
+
+
 def test_a_row_that_needs_more_demonstrations_than_there_are_is_refused():
     with pytest.raises(InputError, match="learns from 25 demonstrations; there are 20"):
         STUDIES["few"].cells(Options(data=Data(20, 5)))

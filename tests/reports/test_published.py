@@ -283,6 +283,39 @@ def test_published_pages_and_figures_agree_with_their_files(folder):
     assert disagreements(PUBLISHED / folder) == [], "call make results"
 
 
+def test_other_seeds_are_added_to_a_row_that_was_published(folder, tmp_path):
+    whole = markdown(read_study(folder))
+    first, second = (shutil.copytree(folder, tmp_path / name) for name in ("first", "second"))
+    for task in ("door", "tool"):
+        for row in ("koopman", "bc"):
+            shutil.rmtree(first / task / row / "seed-1")
+            shutil.rmtree(second / task / row / "seed-0")
+    publish([first], tmp_path / "page")
+    publish([second, tmp_path / "page"], tmp_path / "page")
+    assert markdown(read_study_file(tmp_path / "page" / FILE)) == whole
+    publish([first], tmp_path / "page")
+    changed = second / "door" / "bc" / "seed-1" / "learned.json"
+    settings = {"type": "bc", "epochs": 3, "seed": 1}
+    changed.write_text(json.dumps({"settings": settings, "policy": "abc"}))
+    with pytest.raises(InputError, match="door, bc was published with other settings"):
+        publish([second, tmp_path / "page"], tmp_path / "page")
+
+
+def test_the_same_settings_with_another_seed_are_the_same_learner(folder, tmp_path):
+    first, second = (shutil.copytree(folder, tmp_path / name) for name in ("first", "second"))
+    for seed, each in enumerate((first, second)):
+        for task in ("door", "tool"):
+            for row in ("koopman", "bc"):
+                shutil.rmtree(each / task / row / f"seed-{1 - seed}")
+                told = {"settings": {"parts": [{"type": row, "seed": seed}]}, "policy": "abc"}
+                path = each / task / row / f"seed-{seed}" / "learned.json"
+                path.write_text(json.dumps(told))
+    publish([first], tmp_path / "page")
+    publish([second, tmp_path / "page"], tmp_path / "page")
+    found = read_study_file(tmp_path / "page" / FILE)
+    assert found.lines["door"]["bc"].seeds == {0, 1}
+
+
 def test_rows_that_are_measured_again_replace_those_that_were_published(folder, tmp_path):
     publish([folder], tmp_path / "page")
     before = read_study_file(tmp_path / "page" / FILE)
