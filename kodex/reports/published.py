@@ -30,11 +30,14 @@ HEADER = 33  # bytes of a PNG file before its second chunk
 def publish(study_folders: Sequence[str | Path], folder: str | Path) -> Path:
     """Write what a study measured, in one folder or several, to `folder`, with page and figures.
 
-    A folder may hold results that were published before: of those, rows that the others measured
-    anew are left out. A row that the others measured with other seeds alone is added to.
+    What `folder` holds already stays: other rows, and other seeds of the same rows. A row that was
+    measured again takes the place of what was published, if all of it was measured again.
     """
-    published = [Path(each) / FILE for each in study_folders if (Path(each) / FILE).exists()]
-    fresh = [read_study(each) for each in study_folders if Path(each) / FILE not in published]
+    sources = dict.fromkeys(map(Path, study_folders))
+    if (Path(folder) / FILE).exists():
+        sources[Path(folder)] = None
+    published = [each / FILE for each in sources if (each / FILE).exists()]
+    fresh = [read_study(each) for each in sources if each / FILE not in published]
     earlier = [_without(read_study_file(each), fresh) for each in published]
     content = study_text(joined([*fresh, *earlier])).encode()
     _write(Path(folder), {FILE: content, **page_files(content)})
@@ -43,37 +46,34 @@ def publish(study_folders: Sequence[str | Path], folder: str | Path) -> Path:
 
 def _without(earlier: StudyResults, fresh: Sequence[StudyResults]) -> StudyResults:
     """Return `earlier` without the rows of a task that `fresh` studies measured again."""
-
-    def kept(task: str, row: str, line: Line) -> Line:
-        again = [each for each in fresh if each.lines.get(task, {}).get(row, Line()).results]
-        if any(line.seeds & each.lines[task][row].seeds for each in again):
-            return Line()
-        for each in again:
-            if line.results and not _same_learner(earlier, each, task, row):
+    lines: dict[str, dict[str, Line]] = {}
+    settings: dict[str, dict[str, Any]] = {}
+    for task, rows in earlier.lines.items():
+        lines[task], settings[task] = {}, dict(earlier.settings.get(task, {}))
+        for row, line in rows.items():
+            again = {cell for each in fresh for cell in _cells(each, task, row)}
+            before = _cells(earlier, task, row)
+            replaced = bool(before & again)
+            if replaced and (lost := before - again):
                 raise InputError(
-                    f"{task}, {row} was published with other settings, so other seeds cannot be "
-                    "added to it; measure all of its seeds again"
+                    f"{task}, {row} was measured again in part, and what was published of it would "
+                    f"be lost: {_listed(lost)}; measure that again too, or publish to a new folder"
                 )
-        return line
-
-    lines = {
-        task: {row: kept(task, row, line) for row, line in rows.items()}
-        for task, rows in earlier.lines.items()
-    }
-    return replace(earlier, lines=lines)
+            lines[task][row] = Line() if replaced else line
+            if replaced:
+                settings[task].pop(row, None)
+    return replace(earlier, lines=lines, settings=settings)
 
 
-def _same_learner(one: StudyResults, other: StudyResults, task: str, row: str) -> bool:
-    found = [each.settings.get(task, {}).get(row) for each in (one, other)]
-    return bool(_without_seeds(found[0]) == _without_seeds(found[1]))
+def _cells(study: StudyResults, task: str, row: str) -> set[tuple[str, int]]:
+    """Return the conditions and seeds that are known of a row."""
+    results = study.lines.get(task, {}).get(row, Line()).results
+    return {(condition, seed_of(each)) for condition, found in results.items() for each in found}
 
 
-def _without_seeds(settings: Any) -> Any:
-    if isinstance(settings, Mapping):
-        return {key: _without_seeds(each) for key, each in settings.items() if key != "seed"}
-    if isinstance(settings, list):
-        return [_without_seeds(each) for each in settings]
-    return settings
+def _listed(cells: set[tuple[str, int]]) -> str:
+    shown = [f"{condition} of seed {seed}" for condition, seed in sorted(cells)[:3]]
+    return ", ".join(shown) + (" and more" if len(cells) > len(shown) else "")
 
 
 def write_page(folder: str | Path) -> Path:

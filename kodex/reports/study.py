@@ -119,11 +119,6 @@ class Line:
         return next(iter(self.results.values()), [])
 
     @property
-    def seeds(self) -> set[int]:
-        """The seeds of the study that are known."""
-        return {seed_of(each) for found in self.results.values() for each in found}
-
-    @property
     def training(self) -> int | None:
         """How many demonstrations it, or its reference, was learned from; None: not known."""
         if not self.first:
@@ -178,15 +173,53 @@ def read_study(folder: str | Path) -> StudyResults:
         task: {row: _line(folder, task, row, plan.conditions) for row in plan.rows}
         for task in plan.tasks
     }
-    settings = {
-        task: {
-            row: _settings(paths[0])
-            for row in plan.rows
-            if (paths := sorted((folder / task / row).glob(f"seed-*/{LEARNED}")))
+    found = [
+        {
+            task: {row: _settings(path) for row, path in _learned(folder / task, plan.rows, seed)}
+            for task in plan.tasks
         }
-        for task in plan.tasks
-    }
-    return StudyResults(plan, lines, settings)
+        for seed in _seeds(folder)
+    ]
+    return StudyResults(plan, lines, _one_learner_per_row(found, plan.tasks))
+
+
+def _seeds(folder: Path) -> list[str]:
+    """Return the names of the folders of seeds that hold anything learned, first things first."""
+    names = {path.parent.name for path in folder.glob(f"*/*/seed-*/{LEARNED}")}
+    return sorted(names, key=lambda name: (len(name), name))
+
+
+def _learned(folder: Path, rows: Iterable[str], seed: str) -> Iterable[tuple[str, Path]]:
+    paths = ((row, folder / row / seed / LEARNED) for row in rows)
+    return ((row, path) for row, path in paths if path.exists())
+
+
+def _one_learner_per_row(
+    settings: Sequence[Mapping[str, Mapping[str, Any]]], tasks: Iterable[str]
+) -> dict[str, dict[str, Any]]:
+    """Return the settings of every row, by task; refuse parts that were learned differently."""
+    known: dict[str, dict[str, Any]] = {task: {} for task in tasks}
+    for each in settings:
+        for task, rows in each.items():
+            for row, learner in rows.items():
+                first = known.setdefault(task, {}).setdefault(row, learner)
+                texts = isinstance(first, str) or isinstance(learner, str)  # which name the seed
+                if not (texts or _alike(first, learner)):
+                    raise InputError(
+                        f"{task}, {row} was measured with different settings, so its parts are not "
+                        "one row; measure all of its seeds with the same"
+                    )
+    return known
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Return whether two settings say the same but for their seeds, as far as both say it."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        common = (one.keys() & other.keys()) - {"seed"}
+        return all(_alike(one[name], other[name]) for name in common)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_alike, one, other))
+    return bool(one == other)
 
 
 def seed_of(results: Results) -> int:
@@ -213,14 +246,7 @@ def joined(studies: Sequence[StudyResults]) -> StudyResults:
         }
         for task in tasks
     }
-    settings = {
-        task: {
-            row: text
-            for each in reversed(studies)
-            for row, text in each.settings.get(task, {}).items()
-        }
-        for task in tasks
-    }
+    settings = _one_learner_per_row([each.settings for each in studies], tasks)
     return StudyResults(replace(plan, tasks=tasks, rows=order), lines, settings)
 
 

@@ -227,10 +227,11 @@ def _bare(command: str) -> str:
     """Return `command` without the options that change nothing but where and how fast it runs."""
     kept, words = [], iter(shlex.split(command))
     for word in words:
-        if word in ("--out", "--store", "--workers"):
-            next(words, None)
-        else:
+        option, _, value = word.partition("=")
+        if option not in ("--out", "--store", "--workers", "--scheduler"):
             kept.append(word)
+        elif not value:
+            next(words, None)
     return shlex.join(kept)
 
 

@@ -319,7 +319,7 @@ def _differences(study: StudyResults, lines: Mapping[str, Line]) -> dict[tuple[s
 def _common(first: Sequence[Results], second: Sequence[Results]) -> tuple[list[Score], list[Score]]:
     """Return the scores of both rows, of the seeds that both have if some are one row's alone."""
     seeds = {seed_of(each) for each in first} & {seed_of(each) for each in second}
-    if len(first) == len(second) or not seeds:
+    if not seeds:
         return _scores(first), _scores(second)
     return _scores(first, seeds), _scores(second, seeds)
 

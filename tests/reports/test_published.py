@@ -80,7 +80,7 @@ def made(task, row, seed, random):
         seconds={"learn": 1.5, "action": 5e-5, "evaluate": 3.0},
         demonstrations={"training": 20, "validation": 5},
         provenance={
-            "command": "kodex reproduce operator --out elsewhere --workers 3",
+            "command": "kodex reproduce operator --out elsewhere --workers=3 --scheduler tcp://a:1",
             "versions": {"kodex": "0.1.0"},
             "seeds": {"learner": seed, "collect": seed},
             "policy": f"{row}-{seed}",
@@ -111,8 +111,9 @@ def test_the_small_file_says_what_the_folder_says(folder, tmp_path):
 
 def test_a_file_that_was_read_is_written_again_byte_for_byte(folder, tmp_path):
     first = write_study_file(tmp_path / "first.json", read_study(folder))
-    # Of what is said of the whole study only versions are joined.
     study = read_study_file(first)
+    assert study_text(study) == first.read_text(encoding="utf-8")
+    # Of what is said of the whole study only versions are joined.
     joined = study.lines["door"]["bc"].results["in"][0].provenance
     assert joined["versions"] == {"kodex": ["0.1.0"]}
     assert joined["commands"] == ["kodex reproduce operator"]
@@ -187,7 +188,7 @@ def test_rows_of_two_folders_are_published_together_and_no_cell_twice(folder, tm
     assert main(words) == 0
     assert markdown(read_study_file(tmp_path / "page" / FILE)) == markdown(whole)
     with pytest.raises(InputError, match="was measured twice with one seed"):
-        publish([folder, folder], tmp_path / "twice")
+        publish([folder, shutil.copytree(folder, tmp_path / "copy")], tmp_path / "twice")
     replace(whole.plan, data={"training": 9}).write(other)
     with pytest.raises(InputError, match="only parts of one study are joined"):
         publish([folder, other], tmp_path / "strange")
@@ -207,6 +208,15 @@ def test_differences_are_of_the_seeds_that_both_rows_have(folder):
         if line.startswith("| `bc`")
     ][:1]
     assert f"{100 * found.difference:+.1f}" in shown
+
+
+def test_differences_are_of_the_seeds_in_common_of_two_rows_with_as_many(folder):
+    shutil.rmtree(folder / "door" / "bc" / "seed-0")
+    for name in ("in", "every-5"):
+        path = folder / "door" / "bc" / "seed-2" / f"{name}.json"
+        write_results(path, made("door", "bc", 2, np.random.default_rng(2)))
+    shown = markdown(read_study(folder)).split("### Door, against koopman\n")[1].split("###")[0]
+    assert "| `bc` |" in shown
 
 
 @pytest.fixture
@@ -283,37 +293,52 @@ def test_published_pages_and_figures_agree_with_their_files(folder):
     assert disagreements(PUBLISHED / folder) == [], "call make results"
 
 
-def test_other_seeds_are_added_to_a_row_that_was_published(folder, tmp_path):
-    whole = markdown(read_study(folder))
-    first, second = (shutil.copytree(folder, tmp_path / name) for name in ("first", "second"))
-    for task in ("door", "tool"):
-        for row in ("koopman", "bc"):
-            shutil.rmtree(first / task / row / "seed-1")
-            shutil.rmtree(second / task / row / "seed-0")
-    publish([first], tmp_path / "page")
-    publish([second, tmp_path / "page"], tmp_path / "page")
-    assert markdown(read_study_file(tmp_path / "page" / FILE)) == whole
-    publish([first], tmp_path / "page")
-    changed = second / "door" / "bc" / "seed-1" / "learned.json"
-    settings = {"type": "bc", "epochs": 3, "seed": 1}
-    changed.write_text(json.dumps({"settings": settings, "policy": "abc"}))
-    with pytest.raises(InputError, match="door, bc was published with other settings"):
-        publish([second, tmp_path / "page"], tmp_path / "page")
-
-
-def test_the_same_settings_with_another_seed_are_the_same_learner(folder, tmp_path):
-    first, second = (shutil.copytree(folder, tmp_path / name) for name in ("first", "second"))
-    for seed, each in enumerate((first, second)):
+@pytest.fixture
+def parts(folder, tmp_path):
+    """Return two folders that have one seed each of the study."""
+    parts = [shutil.copytree(folder, tmp_path / name) for name in ("first", "second")]
+    for seed, part in enumerate(parts):
         for task in ("door", "tool"):
             for row in ("koopman", "bc"):
-                shutil.rmtree(each / task / row / f"seed-{1 - seed}")
-                told = {"settings": {"parts": [{"type": row, "seed": seed}]}, "policy": "abc"}
-                path = each / task / row / f"seed-{seed}" / "learned.json"
-                path.write_text(json.dumps(told))
-    publish([first], tmp_path / "page")
-    publish([second, tmp_path / "page"], tmp_path / "page")
-    found = read_study_file(tmp_path / "page" / FILE)
-    assert found.lines["door"]["bc"].seeds == {0, 1}
+                shutil.rmtree(part / task / row / f"seed-{1 - seed}")
+                settings = {"inner": [{"type": row, "seed": seed}], "epochs": 300}
+                learned_with(part, task, row, seed, settings)
+    return parts
+
+
+def learned_with(folder, task, row, seed, settings):
+    path = folder / task / row / f"seed-{seed}" / "learned.json"
+    path.write_text(json.dumps({"settings": settings, "policy": "abc"}))
+
+
+def test_other_seeds_are_added_to_a_row_that_was_published(folder, parts, tmp_path):
+    for part in parts:
+        publish([part], tmp_path / "page")
+    assert markdown(read_study_file(tmp_path / "page" / FILE)) == markdown(read_study(folder))
+
+
+def test_parts_that_were_learned_with_other_settings_are_no_row(parts, tmp_path):
+    publish(parts, tmp_path / "both")
+    publish([parts[0]], tmp_path / "page")
+    learned_with(parts[1], "door", "bc", 1, {"inner": [{"type": "bc"}], "epochs": 3})
+    refused = pytest.raises(InputError, match="door, bc was measured with different settings")
+    with refused:
+        publish(parts, tmp_path / "both-again")
+    with refused:
+        publish([parts[1]], tmp_path / "page")
+    shutil.copytree(parts[1] / "door" / "bc", parts[0] / "door" / "bc", dirs_exist_ok=True)
+    with refused:
+        read_study(parts[0])
+
+
+def test_nothing_that_was_published_is_lost_in_part(folder, parts, tmp_path):
+    publish([folder], tmp_path / "page")
+    before = (tmp_path / "page" / FILE).read_text()
+    with pytest.raises(InputError, match=r"door, koopman was measured .* every-5 of seed 1, in of"):
+        publish([parts[0]], tmp_path / "page")
+    assert (tmp_path / "page" / FILE).read_text() == before
+    publish([folder], tmp_path / "page")  # all of it again
+    assert (tmp_path / "page" / FILE).read_text() == before
 
 
 def test_rows_that_are_measured_again_replace_those_that_were_published(folder, tmp_path):
