@@ -27,6 +27,7 @@ SECONDS = 10.0  # to wait for a scheduler
 NO_ADDRESS = "a scheduler has an address such as tcp://10.0.0.1:8786"
 START = "start `dask scheduler`, and name the address that it prints, such as tcp://10.0.0.1:8786"
 LONGEST_GREETING = 100_000  # bytes
+VERSIONED = ("numpy", "scipy", "mujoco", "torch")  # what results depend on to the last bit
 
 Result = TypeVar("Result")
 
@@ -96,11 +97,14 @@ class _There(NamedTuple):
 
 
 @contextmanager
-def executor_at(address: str | None, *, needs: Sequence[str] = ()) -> Iterator[Executor | None]:
+def executor_at(
+    address: str | None, *, needs: Sequence[str] = (), timed: bool = False
+) -> Iterator[Executor | None]:
     """Yield the executor of the Dask scheduler at `address`; None: no executor, all work is here.
 
     The address may also be the file that `dask scheduler --scheduler-file` wrote.
-    Its workers must have the same kodex as this process, and the packages that the work `needs`.
+    Its workers must have the same kodex as this process, and the packages that the work `needs`;
+    where the work is `timed`, one thread each, because seconds of the processor are a process's.
     """
     if address is None:
         yield None
@@ -128,6 +132,8 @@ def executor_at(address: str | None, *, needs: Sequence[str] = ()) -> Iterator[E
                 "give the same command again"
             ) from None
         check_workers(reports, place)
+        if timed:
+            _expect_one_thread(client.nthreads())
         yield ClusterExecutor(client)
 
 
@@ -247,14 +253,29 @@ def check_workers(reports: Mapping[str, Mapping[str, Any]], address: str) -> Non
                 f"the worker {worker} has no {package}, which this work needs: install kodex with "
                 f"the extra {EXTRAS[package]!r} where it runs"
             )
-    ours = _report_of_process(())()
-    others = sorted({report["numpy"] for report in reports.values()} - {ours["numpy"]})
-    if others:
-        warnings.warn(
-            f"workers have NumPy {', '.join(others)} and this process {ours['numpy']}: results "
-            "agree, but not to the last bit",
-            stacklevel=3,
-        )
+    ours = _report_of_process(VERSIONED)()["versions"]
+    for worker, report in reports.items():
+        theirs = report["versions"]
+        if "mujoco" in theirs and theirs["mujoco"] != ours.get("mujoco"):
+            who = f"the worker {worker}"
+            raise _other_version(who, "mujoco", theirs["mujoco"], ours.get("mujoco"))
+    for package, version in ours.items():
+        found = {str(each["versions"].get(package, version)) for each in reports.values()}
+        if others := sorted(found - {str(version)}):
+            warnings.warn(
+                f"workers have {package} {', '.join(others)} and this process {version}: results "
+                "agree, but not to the last bit",
+                stacklevel=3,
+            )
+
+
+def _expect_one_thread(threads: Mapping[str, int]) -> None:
+    for worker, count in threads.items():
+        if count > 1:
+            raise InputError(
+                f"the worker {worker} has {count} threads, and times would be those of all of them "
+                "together: start it with --nthreads 1, and as many workers as there are cores"
+            )
 
 
 def _check_same(who: str, report: Mapping[str, Any]) -> None:
@@ -271,18 +292,25 @@ def _report_of_process(needs: Sequence[str]) -> Callable[[], dict[str, Any]]:
 
     def report() -> dict[str, Any]:
         from importlib import import_module
+        from importlib.metadata import PackageNotFoundError, version
         from importlib.util import find_spec
 
-        def version(name: str) -> str | None:
+        def installed(name: str) -> str | None:
             try:
-                return str(import_module(name).__version__)
-            except ImportError:
+                return version(name)
+            except PackageNotFoundError:
                 return None
 
+        try:
+            kodex = str(import_module("kodex").__version__)
+        except ImportError:
+            kodex = None
+        missing = [name for name in wanted if find_spec(name) is None]
+        versioned = [name for name in ("numpy", "scipy", *wanted) if name not in missing]
         return {
-            "kodex": version("kodex"),
-            "numpy": version("numpy"),
-            "missing": [name for name in wanted if find_spec(name) is None],
+            "kodex": kodex,
+            "versions": {name: installed(name) for name in versioned},
+            "missing": missing,
         }
 
     return report

@@ -157,7 +157,7 @@ def reproduce(
     learners = [cell.learner for cell in chosen.cells(options)] if scheduler else []
     trained = {name for each in learners for name in getattr(each, "requires", ())}
     needs = ("mujoco", "gymnasium_robotics", *sorted(trained))
-    with executor_at(scheduler, needs=needs) as executor:
+    with executor_at(scheduler, needs=needs, timed=True) as executor:
         table = run_study(
             chosen,
             options,

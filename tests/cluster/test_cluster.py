@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import kodex
-from kodex.cluster import _check_same, check_workers, executor_at
+from kodex.cluster import _check_same, _expect_one_thread, check_workers, executor_at
 from kodex.demonstrations import TrajectorySet, spreading, write
 from kodex.demonstrations.spreading import spread, summed
 from kodex.errors import InputError
@@ -199,11 +199,24 @@ def test_a_scheduler_needs_the_same_kodex():
     _check_same("the scheduler", report())
 
 
+def test_another_simulator_is_refused_and_so_are_threads_where_times_are_taken():
+    with pytest.raises(InputError, match=r"the worker tcp://w has mujoco 3\.0 and this process"):
+        check_workers({"tcp://w": versions(mujoco="3.0")}, "tcp://s")
+    with pytest.raises(InputError, match=r"tcp://w has 8 threads, .* --nthreads 1"):
+        _expect_one_thread({"tcp://v": 1, "tcp://w": 8})
+    _expect_one_thread({"tcp://v": 1, "tcp://w": 1})
+
+
+def versions(**changes):
+    found = report()
+    return found | {"versions": found["versions"] | changes}
+
+
 def test_no_workers_are_one_sentence_and_another_numpy_is_a_note():
     with pytest.raises(InputError, match="has no workers: start some with `dask worker tcp://s`"):
         check_workers({}, "tcp://s")
-    with pytest.warns(UserWarning, match=r"NumPy 1\.0 and this process"):
-        check_workers({"tcp://w": report(numpy="1.0")}, "tcp://s")
+    with pytest.warns(UserWarning, match=r"numpy 1\.0 and this process"):
+        check_workers({"tcp://w": versions(numpy="1.0")}, "tcp://s")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         check_workers({"tcp://w": report()}, "tcp://s")
