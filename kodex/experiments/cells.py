@@ -15,16 +15,18 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
+from kodex import __version__
 from kodex.errors import InputError
 from kodex.evaluation import Results, Score, evaluate, score, write_results
 from kodex.evaluation.analysis import Analysis, write_analysis
 from kodex.executors import one_blas_thread
 from kodex.experiments.conditions import Condition, learned_again
 from kodex.experiments.provenance import provenance, same_settings, settings_of
-from kodex.experiments.store import Data, Learned, Store
+from kodex.experiments.store import Data, Learned, Store, unless_there
 from kodex.experts import expert, spread_of
 from kodex.interfaces import LearnedPolicy, Policy, PolicyLearner
 from kodex.reports.study import ANALYSIS, LEARNED
+from kodex.seeding import with_seed
 from kodex.storage import new_file
 from kodex.storage.json_files import Fields
 from kodex.tasks import Task
@@ -45,6 +47,7 @@ class Cell:
     reference: int | None = None  # of them, those that a tracked reference learns from; None: all
     data: Data = field(default_factory=Data)
     analysed: bool = False  # whether its predictions and eigenvalues are stored
+    command: str | None = None  # how the study was called; None: as this process was
 
     @property
     def path(self) -> Path:
@@ -58,17 +61,20 @@ class Cell:
         return counts if self.reference is None else counts | {"reference": self.reference}
 
     def check_settings(self, folder: Path) -> None:
-        """Refuse what is there if it was learned with other settings."""
-        learned = folder / self.path / LEARNED
-        if self.learner is None or not learned.exists():
+        """Refuse what is there of its row, of any seed, if it was learned differently."""
+        if self.learner is None:
             return
-        fields = Fields.read(learned, described="what was learned")
-        stored = fields.of_type("settings", str | dict, "an object")
-        if not same_settings(stored, self.learner, self.task):
-            raise InputError(
-                f"{learned.parent} was learned with other settings: remove that folder to learn it "
-                "again, or choose another --out"
-            )
+        for learned in sorted((folder / self.path.parent).glob(f"seed-*/{LEARNED}")):
+            seeded = with_seed(self.learner, int(learned.parent.name.removeprefix("seed-")))
+            fields = Fields.read(learned, described="what was learned")
+            stored = fields.of_type("settings", str | dict, "an object")
+            by = fields.text("kodex") if fields.has("kodex") else __version__
+            if not same_settings(stored, seeded, self.task) or by != __version__:
+                how = "with other settings" if by == __version__ else f"by kodex {by}"
+                raise InputError(
+                    f"{learned.parent} was learned {how}: remove that folder to learn it again, "
+                    "or choose another --out"
+                )
 
     def open_in(self, folder: Path) -> tuple[Condition, ...]:
         """Return the conditions that are not evaluated yet."""
@@ -89,6 +95,9 @@ def run_cell(cell: Cell, folder: Path, store: Store) -> None:
     own.mkdir(parents=True, exist_ok=True)
     learned = _learned(cell, own, store)
     for condition in left:
+        path = own / f"{condition.name}.json"
+        if path.exists():  # another process was faster, such as one that a killed command left
+            continue
         task = task_named(cell.task, condition.variation)
         policy, seconds = _adapted(learned, cell, condition, store)
         began = time.perf_counter()
@@ -103,14 +112,15 @@ def run_cell(cell: Cell, folder: Path, store: Store) -> None:
             variation=condition.variation,
             seconds=(learned.seconds if learned is not None else {}) | seconds,
             demonstrations=cell.demonstrations,
-            provenance=provenance({"learner": cell.seed, "collect": cell.seed})
+            provenance=provenance({"learner": cell.seed, "collect": cell.seed}, cell.command)
             | {
                 "threads": 1,
                 "sensors": condition.sensors.name,
                 "policy": None if learned is None else learned.key,
             },
         )
-        write_results(own / f"{condition.name}.json", results)
+        with unless_there(path):
+            write_results(path, results)
 
 
 def _learned(cell: Cell, own: Path, store: Store) -> Learned | None:
@@ -122,12 +132,17 @@ def _learned(cell: Cell, own: Path, store: Store) -> Learned | None:
     everything = store.demonstrations(task_named(cell.task), cell.data, cell.seed)
     training, rest = everything.split(cell.data.training, cell.data.validation)
     training = training[: cell.training]
-    learned = store.learned(cell.learner, cell.task, training, rest, row=cell.row)
+    notes = provenance({}, cell.command) | {"recipe": cell.row}
+    learned = store.learned(cell.learner, cell.task, training, rest, notes)
     if cell.analysed:
         analysis = Analysis.of(learned.policy, rest or training, every_eigenvalue=True)
         write_analysis(own / ANALYSIS, analysis)
-    with new_file(own / LEARNED) as fresh:
-        content = {"policy": learned.key, "settings": settings_of(cell.learner, cell.task)}
+    content = {
+        "policy": learned.key,
+        "settings": settings_of(cell.learner, cell.task),
+        "kodex": __version__,
+    }
+    with unless_there(own / LEARNED), new_file(own / LEARNED) as fresh:
         fresh.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
     return learned
 

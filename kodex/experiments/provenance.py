@@ -27,19 +27,24 @@ from kodex.interfaces import PolicyLearner
 from kodex.storage import read_header
 from kodex.trajectory import Trajectory
 
-LIBRARIES = ("numpy", "scipy", "mujoco", "gymnasium-robotics")
+LIBRARIES = ("numpy", "scipy", "mujoco", "gymnasium-robotics", "torch")
 SETTINGS_VERSION = 2  # of the data below; version 1 was a text, Python's repr of the learner
 # (type, field) as it was called -> as it is called now, for settings that are stored already
 RENAMED: Mapping[tuple[str, str], str] = {}
 
 
-def provenance(seeds: Mapping[str, int]) -> dict[str, Any]:
-    """Return how this process was called, with which versions and `seeds`; no date, no host."""
+def called() -> str:
+    """Return how this process was called."""
     program = Path(sys.argv[0])
     # `python -m kodex` is called by the path of a file that has no name of its own
     name = program.parent.name if program.name == "__main__.py" else program.name
+    return shlex.join([name, *sys.argv[1:]])
+
+
+def provenance(seeds: Mapping[str, int], command: str | None = None) -> dict[str, Any]:
+    """Return the command (None: this process's), versions and `seeds`; no date, no host."""
     return {
-        "command": shlex.join([name, *sys.argv[1:]]),
+        "command": called() if command is None else command,
         "versions": {"python": platform.python_version(), "kodex": __version__} | _versions(),
         "seeds": dict(seeds),
     }
@@ -148,7 +153,9 @@ def _digest_of_block(part: Part) -> tuple[bytes, ...]:
     digest = hashlib.sha256()
     for each in part.demonstrations:
         start = None if each.start is None else (each.start.task, dict(each.start.values))
-        digest.update(repr((each.layout, start, each.provenance.get("task"))).encode())
+        told = (start, each.provenance.get("task"), sorted(each.context.items()))
+        units = (each.time_step, each.action_range, sorted(each.units.items()))
+        digest.update(repr((each.layout, *told, *units)).encode())
         for array in (each.states, each.actions):
             digest.update(b"none" if array is None else np.ascontiguousarray(array).tobytes())
     return (digest.digest(),)

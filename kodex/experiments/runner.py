@@ -9,6 +9,7 @@ import multiprocessing
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -22,6 +23,7 @@ from typing import Any
 from kodex.errors import InputError
 from kodex.executors import finished, progress_bar
 from kodex.experiments.cells import Cell, run_cell
+from kodex.experiments.provenance import called
 from kodex.experiments.store import Store
 from kodex.experiments.studies import Options, Study
 from kodex.policies.recipes import check_installed
@@ -31,6 +33,7 @@ from kodex.storage import begin_folder
 from kodex.storage.swap import LOCKS, try_lock
 from kodex.tasks import TASKS
 
+SEEN_AFTER = 10.0  # seconds; a disk that machines share may show a new file late
 # A worker's linear algebra has one thread, so that times compare and workers do not wait.
 ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
@@ -79,7 +82,7 @@ def reproduce(
         _claim(folder, study, options)
         for cell in cells:
             cell.check_settings(folder)
-        todo = [cell for cell in cells if cell.open_in(folder)]
+        todo = [replace(cell, command=called()) for cell in cells if cell.open_in(folder)]
         say(f"{len(cells)} cells, {len(cells) - len(todo)} of them done already")
         done = (
             _worked_off(todo, study.name, folder, shared, workers, lock)
@@ -96,6 +99,7 @@ def _worked_off(
     todo: Sequence[Cell], name: str, folder: Path, store: Store, workers: int, lock: Lock
 ) -> Iterator[Cell]:
     """Run `todo` on some workers; yield each cell when it is done."""
+    others = multiprocessing.active_children()  # of whoever calls this
     with (
         _one_thread(),
         progress_bar(f"study {name}", len(todo), wanted=True) as advance,
@@ -114,7 +118,7 @@ def _worked_off(
                 yield running[done]
         except BaseException as error:
             pool.shutdown(wait=False, cancel_futures=True)
-            for worker in multiprocessing.active_children():
+            for worker in set(multiprocessing.active_children()) - set(others):
                 worker.terminate()  # what it has written is whole, and the rest is done again
             if isinstance(error, BrokenProcessPool):
                 raise InputError(
@@ -131,8 +135,21 @@ def _spread(
     pieces = [(cell, folder, store) for cell in todo]
     with progress_bar(f"study {name}", len(todo), wanted=True) as advance:
         for index, _ in finished(run_cell, pieces, executor):
+            _expect_results(todo[index], folder)
             advance(1)
             yield todo[index]
+
+
+def _expect_results(cell: Cell, folder: Path) -> None:
+    """Refuse to go on if a worker has written its results where this process does not see them."""
+    until = time.monotonic() + SEEN_AFTER
+    while cell.open_in(folder):
+        if time.monotonic() > until:
+            raise InputError(
+                f"a worker has finished {cell.path}, and its results are not in {folder}: give an "
+                "--out and a --store that this process and all workers see under the same path"
+            )
+        time.sleep(0.2)
 
 
 def _claim(folder: Path, study: Study, options: Options) -> None:

@@ -10,12 +10,13 @@ takes what it made.
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from kodex.demonstrations import TrajectorySet
 from kodex.errors import InputError
 from kodex.evaluation import Results, Score, read_results, write_results
 from kodex.experiments.conditions import BLOCK, Condition
-from kodex.experiments.provenance import digest_of, provenance, settings_of, settings_text
+from kodex.experiments.provenance import digest_of, settings_of, settings_text
 from kodex.experts import collect, expert, shipped_expert
 from kodex.interfaces import LearnedPolicy, Policy, PolicyLearner
 from kodex.policies import load, save
@@ -107,8 +108,7 @@ class Store:
         task: str,
         training: Sequence[Trajectory],
         validation: Sequence[Trajectory],
-        *,
-        row: str,
+        notes: Mapping[str, Any],
     ) -> Learned:
         """Return the policy of `learner`, learned now if nobody has learned it yet."""
         settings, digest = settings_of(learner, task), digest_of(training, validation)
@@ -119,8 +119,9 @@ class Store:
         path = self.folder / "policies" / key
         with _alone_with(path):
             if not (path / LEARNED).exists():
-                notes = provenance({}) | {"recipe": row, "settings": settings}
-                _learn(learner, training, validation, path, notes)
+                told = {**notes, "settings": settings}
+                with unless_there(path / LEARNED):
+                    _learn(learner, training, validation, path, told)
         return self.policy(key)
 
     def score(
@@ -143,7 +144,8 @@ class Store:
                     condition.seed,
                     condition.variation,
                 )
-                write_results(path, found)
+                with unless_there(path):
+                    write_results(path, found)
         return read_results(path).score
 
     def policy(self, key: str) -> Learned:
@@ -167,7 +169,9 @@ class Store:
         if not path.exists():  # read without waiting for whoever reads it too
             with _alone_with(path):
                 if not path.exists():
-                    files.write(path, make())
+                    made = make()
+                    with unless_there(path):
+                        files.write(path, made)
         return files.read(path)
 
 
@@ -217,6 +221,19 @@ def seconds_of_actions(policy: Policy, demonstrations: Sequence[Trajectory]) -> 
             memory = policy.step(memory, seen).memory
             taken.append(time.thread_time() - began)
     return taken
+
+
+@contextmanager
+def unless_there(path: Path) -> Iterator[None]:
+    """Let it be if `path` cannot be written because somebody else has written the same by now.
+
+    Not every disk that machines share has locks that all of them see.
+    """
+    try:
+        yield
+    except (InputError, OSError):
+        if not path.exists():
+            raise
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from kodex.controllers import InverseMlpLearner
 from kodex.demonstrations import read
 from kodex.errors import InputError
 from kodex.evaluation import pooled, read_results, wilson_interval
-from kodex.experiments import cells, store
+from kodex.experiments import cells, runner, store
 from kodex.experiments.cells import run_cell
 from kodex.experiments.conditions import learned_again
 from kodex.experiments.provenance import digest_of
@@ -27,6 +28,7 @@ from kodex.policies import ConditionedLearner, LiftedLearner, TrackingLearner, l
 from kodex.policies.recipes import recipe
 from kodex.rollout import roll_out
 from kodex.tasks import task
+from kodex.trajectory import ActionRange
 
 SMALL = Options(
     tasks=("door",), methods=("expert", "default", "set3"), seeds=2, instances=5, data=Data(12, 4)
@@ -188,6 +190,70 @@ def test_a_cell_that_was_learned_with_other_settings_is_refused(study_folder):
         reproduce(replace(study, rows=changed), SMALL, study_folder, workers=1, say=print)
 
 
+def test_no_seed_of_a_row_is_added_to_one_that_was_learned_differently(study_folder):
+    study = study_named("methods")
+    changed = tuple(
+        replace(row, learner=recipe("default-context").learner) if row.name == "default" else row
+        for row in study.rows
+    )
+    later = replace(SMALL, seeds=1, first_seed=2)
+    with pytest.raises(InputError, match=r"default/seed-0 was learned with other settings"):
+        reproduce(replace(study, rows=changed), later, study_folder, workers=1, say=print)
+
+
+def test_a_cell_that_another_kodex_learned_is_refused(study_folder, monkeypatch):
+    monkeypatch.setattr(cells, "__version__", "9.9.9")
+    with pytest.raises(InputError, match=r"default/seed-0 was learned by kodex \d"):
+        reproduce(study_named("methods"), SMALL, study_folder, workers=1, say=print)
+
+
+def test_what_two_processes_make_is_taken_from_the_first(study_folder, tmp_path, monkeypatch):
+    (cell,) = STUDIES["methods"].cells(replace(SMALL, methods=("default",), seeds=1))[:1]
+    cell = replace(cell, conditions=cell.conditions[:1])
+    made = tmp_path / "study" / cell.path / "in.json"
+
+    def slow(*parts):
+        monkeypatch.setattr(cells, "_score", measure)
+        run_cell(cell, tmp_path / "study", Store(study_folder / "store"))  # another is faster
+        assert made.exists()
+        return measure(*parts)
+
+    measure = cells._score
+    monkeypatch.setattr(cells, "_score", slow)
+    run_cell(cell, tmp_path / "study", Store(study_folder / "store"))
+    assert read_results(made).score == read_results(study_folder / cell.path / "in.json").score
+
+
+class Elsewhere(ThreadPoolExecutor):
+    """A worker of another machine, which sees other folders."""
+
+    def submit(self, function, version, run, cell, folder, store):
+        return super().submit(lambda: None)
+
+
+def test_workers_must_see_the_folder_of_the_study(tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "SEEN_AFTER", 0.1)
+    options = replace(SMALL, methods=("set3",), seeds=1)
+    with Elsewhere(1) as executor, pytest.raises(InputError, match="its results are not in"):
+        reproduce(
+            study_named("methods"),
+            options,
+            tmp_path / "study",
+            workers=1,
+            executor=executor,
+            say=print,
+        )
+
+
+def test_results_say_how_the_study_was_called_and_not_how_the_worker_was(study_folder):
+    (cell,) = STUDIES["methods"].cells(replace(SMALL, methods=("expert",), seeds=1))
+    told = replace(cell, command="kodex reproduce methods --scheduler tcp://a:1")
+    folder = study_folder.parent / "called"
+    run_cell(told, folder, Store(study_folder / "store"))
+    found = read_results(folder / cell.path / "in.json").provenance["command"]
+    assert found == told.command
+
+
 def test_a_folder_that_another_process_works_in_is_refused(study_folder):
     fcntl = pytest.importorskip("fcntl")
     with (study_folder / ".lock").open("w") as other:
@@ -286,11 +352,18 @@ def test_what_never_succeeds_in_the_changed_world_teaches_no_policy():
 def test_a_digest_differs_with_anything_that_is_learned_from(study_folder):
     shown = list(demonstrations_of(study_folder, "door-seed-0"))
     one = shown[0]
+    high = np.ones(one.actions.shape[1])
     others = [
         shown[1:],
         [replace(one, states=one.states + 1e-9), *shown[1:]],
         [replace(one, actions=None), *shown[1:]],
         [replace(one, start=replace(one.start, values={"handle": 1.0})), *shown[1:]],
+        [replace(one, context={"goal": 1.0}), *shown[1:]],
+        [replace(one, context={"goal": 2.0}), *shown[1:]],
+        [replace(one, time_step=0.5), *shown[1:]],
+        [replace(one, units={one.layout.names[0]: "deg"}), *shown[1:]],
+        [replace(one, action_range=ActionRange.of(-high, 3.0 * high)), *shown[1:]],
+        [replace(one, action_range=ActionRange.of(-high, 2.0 * high)), *shown[1:]],
     ]
     digests = [digest_of(each) for each in (shown, *others)] + [digest_of(shown[:4], shown[4:])]
     assert len(set(digests)) == len(digests)
