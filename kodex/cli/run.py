@@ -188,8 +188,9 @@ def report(
 
     Args:
         folder: the folder that kodex run, kodex fit, kodex reproduce or --publish wrote
-        publish: write what a study measured to this folder, as one small file and its page
-        beside: more folders of the same study, such as other rows, or rows published before
+        publish: write what a study measured to this folder, as one small file and its page, beside
+            what was published there before
+        beside: more folders of the same study, such as other rows
         demonstrations: the files that the policy in the folder was learned from
         open: show the page in a browser: yes, no, or auto, which is yes at a terminal
     """
