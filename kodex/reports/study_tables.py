@@ -30,6 +30,7 @@ DEFINITIONS = (
     "own success after the last action; `dapg`: the number of steps at which that holds, made for "
     "episodes of 200 steps where these have 70 or 100."
 )
+LONGEST_NUMBER = 10_000  # is written out; larger ones are 1e+12
 SURE = 0.05  # a difference with a smaller adjusted p has a mark
 
 
@@ -343,4 +344,7 @@ def _success(results: Sequence[Results]) -> str:
 
 
 def _number(value: float | None, digits: int) -> str:
-    return "" if value is None else f"{value:.{digits}f}"
+    if value is None:
+        return ""
+    # A prediction that runs away has an error of any size.
+    return f"{value:.{digits}f}" if abs(value) < LONGEST_NUMBER else f"{value:.0e}"

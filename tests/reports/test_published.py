@@ -119,6 +119,15 @@ def test_a_file_that_was_read_is_written_again_byte_for_byte(folder, tmp_path):
     assert joined["commands"] == ["kodex reproduce operator"]
 
 
+def test_an_error_without_bounds_is_shown_by_its_size(folder):
+    study = read_study(folder)
+    line = study.lines["door"]["bc"]
+    far = {"generated_error": Mean(9 * 2.5e12, 9)}
+    for found in line.results.values():
+        found[:] = [replace(each, score=replace(each.score, means=far)) for each in found]
+    assert "| 2e+12 |" in markdown(study)
+
+
 def test_the_same_episodes_are_shown_by_each_definition_of_success(tmp_path):
     outcomes = (True, True, False, False)
     strict = (True, False, False, False)
