@@ -4,13 +4,11 @@ One rule for all commands. What is new is made in a hidden folder beside its pla
 in one step. Where something is already, it is refused, or, if the caller may replace it, exchanged
 in one step for the new one and removed after, provided that kodex wrote all of it; this is looked
 at before the work and again at the moment of the exchange. A killed command leaves at most its
-hidden folder, which the next command that writes there removes.
+hidden folder, which the next command of that machine that writes there removes.
 """
 
 import errno
 import os
-import re
-import secrets
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -18,6 +16,7 @@ from pathlib import Path
 
 from kodex.errors import InputError
 from kodex.storage import ownership
+from kodex.storage.hidden import ASIDE, clean, hidden_beside, is_hidden, remove_hidden
 from kodex.storage.swap import (
     exchange,
     locked,
@@ -29,8 +28,6 @@ from kodex.storage.swap import (
     undisturbed,
 )
 
-STAGING = re.compile(r"\.(?P<name>.+)\.[0-9a-f]{12}\.kodex", re.DOTALL)
-ASIDE = ".kodex-old"  # the end of the name of what is replaced, where nothing exchanges in one step
 # The disk's own troubles, which are nobody's mistake and no reason for a traceback.
 TROUBLES = {
     errno.ENOSPC,
@@ -115,7 +112,7 @@ def begin_folder(folder: str | Path, *, holds: str, begun: bool) -> None:
             raise InputError(f"cannot write to {folder}: it does not allow it")
         if not begun:
             for each in folder.iterdir():
-                own = STAGING.fullmatch(each.name) or each.name == ownership.MARK
+                own = is_hidden(each) or each.name == ownership.MARK
                 if not own and not (each.is_file() and ownership.kind_of(each) == "empty"):
                     raise InputError(
                         f"{folder} holds something other than {holds} ({each.name}); "
@@ -144,7 +141,7 @@ def write_into(folder: str | Path, files: Mapping[Path, bytes]) -> None:
 
 def _is_unfinished(folder: Path) -> bool:
     """Return whether `folder` is what `new_folder` yields, and not yet in its place."""
-    return any(STAGING.fullmatch(each.name) for each in folder.absolute().parents)
+    return any(is_hidden(each) for each in folder.absolute().parents)
 
 
 def _mark(folder: Path, names: Iterable[str]) -> None:
@@ -169,16 +166,21 @@ def remove_output(path: str | Path) -> None:
     path = Path(path)
     if path.is_symlink():
         return
-    with suppress(OSError), undisturbed(), locked(path.parent):
-        _clean(path.parent)
+    _tidy(path.parent)
     with suppress(OSError):
         if path.is_dir() and ownership.owned(path) is None:
+            _tidy(path)
             for below in path.iterdir():  # such as the checkpoints of a training in stages
-                if below.is_dir():
+                if below.is_dir() and not is_hidden(below):
                     remove_output(below)
             path.rmdir()
         elif not path.is_dir() or ownership.foreign(path) is None:
             ownership.remove_owned(path)
+
+
+def _tidy(folder: Path) -> None:
+    with suppress(OSError), undisturbed(), locked(folder):
+        clean(folder)
 
 
 def _land(fresh: Path, path: Path, replace: bool) -> None:
@@ -219,16 +221,17 @@ def _exchange(fresh: Path, path: Path) -> None:
 def _staged(path: Path) -> Iterator[Path]:
     """Yield a path in a hidden folder beside `path`, which is then removed.
 
-    The folder is locked as long as this process lives, which tells it from one that was left.
+    The folder is locked as long as this process lives, so that it is not taken for one that was
+    left, whatever the numbers of processes say.
     """
     made = [each for each in (path.parent, *path.parent.parents) if not each.exists()]
-    staging = path.parent / f".{path.name[:100]}.{secrets.token_hex(6)}.kodex"
+    staging = hidden_beside(path)
     handle, done = None, False
     try:
         with undisturbed():
             path.parent.mkdir(parents=True, exist_ok=True)
             with locked(path.parent):
-                _clean(path.parent)
+                clean(path.parent)
                 staging.mkdir()
                 handle = open_folder(staging)
                 if handle is not None:
@@ -238,7 +241,7 @@ def _staged(path: Path) -> Iterator[Path]:
     finally:
         with undisturbed():
             with suppress(OSError):
-                _remove_staging(staging)
+                remove_hidden(staging)
             if handle is not None:
                 os.close(handle)
             if not done:
@@ -249,60 +252,11 @@ def _staged(path: Path) -> Iterator[Path]:
             warnings.warn(f"{staging} could not be removed; it is of no use any more", stacklevel=3)
 
 
-def _clean(parent: Path) -> None:
-    """Remove the hidden folders of processes that are no more."""
-    for staging in parent.iterdir():
-        found = STAGING.fullmatch(staging.name)
-        if found and staging.is_dir() and not staging.is_symlink():
-            with suppress(OSError):
-                handle = open_folder(staging)
-                try:
-                    if handle is not None and try_lock(handle):
-                        _restore(staging)
-                        _remove_staging(staging)
-                finally:
-                    if handle is not None:
-                        os.close(handle)
-
-
-def _restore(staging: Path) -> None:
-    """Put back what a process had taken away when it died before it put the new one in."""
-    for aside in staging.iterdir():
-        target = staging.parent / aside.name.removesuffix(ASIDE)
-        if aside.name.endswith(ASIDE) and not os.path.lexists(target):
-            put(aside, target)
-
-
-def _remove_staging(staging: Path) -> None:
-    """Remove a hidden folder; not what somebody put into an old output at the last moment."""
-    for each in staging.iterdir():
-        if not each.is_dir() or each.is_symlink():
-            each.unlink()
-        elif ownership.owned(each) is None:  # unfinished, so all of it is kodex's
-            _remove_tree(each)
-        elif ownership.foreign(each) is None:
-            ownership.remove_owned(each)
-    staging.rmdir()
-
-
-def _remove_tree(folder: Path) -> None:
-    for root, folders, files in os.walk(folder, topdown=False):
-        for name in files:
-            (Path(root) / name).unlink()
-        for name in folders:
-            below = Path(root) / name
-            if below.is_symlink():
-                below.unlink()
-            else:
-                below.rmdir()
-    folder.rmdir()
-
-
 def _repair(path: Path) -> None:
     """Bring back `path` if a process died while it was being replaced."""
     if not os.path.lexists(path) and path.parent.is_dir() and os.access(path.parent, os.W_OK):
         with locked(path.parent):
-            _clean(path.parent)
+            clean(path.parent)
 
 
 def _nearest_folder(path: Path) -> Path:

@@ -111,15 +111,28 @@ def open_folder(folder: Path) -> int | None:
 
 
 def try_lock(handle: int) -> bool:
-    """Lock an open file or folder; False if another process holds it."""
+    """Lock an open file or folder; False if another process holds it.
+
+    Where there are no locks nobody is known to hold it.
+    """
+    return _lock(handle) is not False
+
+
+def lock_surely(handle: int) -> bool:
+    """Lock an open file or folder; False also where there are no locks."""
+    return _lock(handle) is True
+
+
+def _lock(handle: int) -> bool | None:
+    """Return whether it is locked; None: this system, or this file system, has no locks."""
     if not LOCKS:
-        return True
+        return None
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError:  # this file system has no locks
-        return True
+    except OSError:
+        return None
     return True
 
 

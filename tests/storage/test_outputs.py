@@ -330,9 +330,12 @@ def test_only_what_kodex_wrote_is_removed():
 
 
 def test_what_a_killed_process_left_beside_a_checkpoint_goes_with_it():
-    checkpoint = Stored("checkpoint")
-    for name in ("other", "at", ".at.0123456789ab.kodex/at"):  # the last was replaced
-        write_model(checkpoint, f"unfinished/{name}")
+    said = run_program(
+        "from pathlib import Path; from kodex.storage.hidden import hidden_beside\n"
+        "print(hidden_beside(Path('at')))"
+    )
+    for name in ("other", "at", f"{said.stdout.strip()}/at"):  # the last was replaced
+        write_model(Stored("checkpoint"), f"unfinished/{name}")
     remove_output("unfinished/at")
     assert names("unfinished") == ["other"]
 
@@ -366,20 +369,24 @@ def test_a_failing_disk_is_one_sentence_and_costs_nothing(number):
     assert names() == ["run"]
 
 
-def test_what_cannot_be_removed_after_the_swap_costs_neither_old_nor_new(monkeypatch):
-    write_run("run", "old")
-
-    def refuse(path):
-        raise PermissionError(errno.EPERM, "not permitted")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(outputs.ownership, "remove_owned", refuse)
-        with pytest.warns(UserWarning, match="could not be removed"):
-            write_run("run", replace=True)
-    assert texts("run") == RUN
+def test_what_cannot_be_removed_after_the_swap_costs_neither_old_nor_new():
+    write_model(Stored("old"), "model")
+    refusing = (
+        "\nfrom kodex.storage import ownership\n"
+        "def refuse(path):\n    raise PermissionError(1, 'not permitted')\n"
+        "ownership.remove_owned = refuse\n"
+    )
+    said = run_program(SETUP + refusing + MODEL).stderr
+    assert "could not be removed" in said
+    assert read_model("model").type == "new"
     assert len(names()) == 2
     write_run("other")  # the next command tidies up
-    assert names() == ["other", "run"]
+    assert names() == ["model", "other"]
+
+
+def run_program(program):
+    """Run Python in a process of its own, which is no more when this returns."""
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
 
 
 SETUP = "from kodex.storage import Stored, write_model, new_file, new_folder, read_model"
