@@ -42,6 +42,9 @@ TROUBLES = {
     errno.EAGAIN,
 }
 
+# What is not there any more; the second on a network disk.
+GONE = {errno.ENOENT, errno.ESTALE}
+
 
 def check_output(
     path: str | Path, *, replace: bool = False, folder: bool = False, kind: str | None = None
@@ -238,6 +241,13 @@ def _staged(path: Path) -> Iterator[Path]:
                     try_lock(handle)
         yield staging / path.name
         done = True
+    except OSError as error:
+        if error.errno not in GONE or os.path.lexists(staging):
+            raise
+        raise InputError(
+            f"cannot write {path}: {staging}, where it was made, was removed by another command or "
+            "by hand: try again"
+        ) from None
     finally:
         with undisturbed():
             with suppress(OSError):

@@ -12,7 +12,16 @@ from pathlib import Path
 import pytest
 
 from kodex.errors import InputError
-from kodex.storage import Stored, check_output, new_file, new_folder, read_model, swap, write_model
+from kodex.storage import (
+    Stored,
+    check_output,
+    new_file,
+    new_folder,
+    outputs,
+    read_model,
+    swap,
+    write_model,
+)
 from kodex.storage.outputs import begin_folder, remove_output
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="nothing is locked there")
@@ -159,3 +168,36 @@ def test_a_name_as_long_as_names_may_be_can_be_written():
         with new_file(name) as fresh:
             fresh.write_text("long")
         assert Path(name).read_text() == "long"
+
+
+@pytest.mark.parametrize("what", [new_file, new_folder])
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_writer_whose_hidden_folder_disappears_says_so_in_one_sentence(what, when):
+    with what("run") as fresh:
+        if what is new_file:
+            fresh.write_text('{"format": "kodex-a"}')
+    before = Path("run").stat()
+    with (
+        pytest.raises(InputError, match=r"^cannot write run: .* was removed .*: try again$"),
+        what("run", replace=True) as fresh,
+    ):
+        if when == "before":
+            shutil.rmtree(fresh.parent)
+        (fresh if what is new_file else fresh / "a").write_text('{"format": "kodex-a"}')
+        shutil.rmtree(fresh.parent)
+    assert os.path.samestat(Path("run").stat(), before)
+
+
+def test_a_file_that_is_missing_for_another_reason_is_what_it_was():
+    with pytest.raises(FileNotFoundError, match="nowhere"), new_folder("run"):
+        Path("nowhere").read_text()
+
+
+def test_an_output_that_is_there_is_not_called_lost(monkeypatch):
+    def fail(path):
+        raise FileNotFoundError(errno.ENOENT, "gone", str(path))
+
+    monkeypatch.setattr(outputs, "sync", fail)
+    with pytest.raises(FileNotFoundError), new_folder("run"):
+        pass
+    assert Path("run").exists()
