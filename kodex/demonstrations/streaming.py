@@ -56,10 +56,10 @@ class Stream(Sequence[Trajectory]):
     def __getitem__(self, key: slice | list[int]) -> "Stream": ...
     def __getitem__(self, key: int | slice | list[int]) -> "Trajectory | Stream":
         if isinstance(key, list):
-            return replace(self, parts=tuple(self._picked(key)))
+            return replace(self, parts=tuple(self._picked(self._counted(key))))
         if isinstance(key, slice):
             return replace(self, parts=tuple(self._selected(range(len(self))[key])))
-        wanted = range(len(self))[key]
+        (wanted,) = self._counted([key])
         (part,) = self._selected(range(wanted, wanted + 1))
         (trajectory,) = replace(self, parts=(part,))
         return trajectory
@@ -71,6 +71,14 @@ class Stream(Sequence[Trajectory]):
 
     def __repr__(self) -> str:
         return f"Stream({len(self)} episodes in {len(self.parts)} files)"
+
+    def _counted(self, indices: list[int]) -> list[int]:
+        """Return `indices` counted from the first episode, negative ones too, as in a list."""
+        episodes = range(len(self))
+        for index in indices:
+            if not -len(episodes) <= index < len(episodes):
+                raise IndexError(f"there is no episode {index} among {len(episodes)}")
+        return [episodes[index] for index in indices]
 
     def _picked(self, indices: list[int]) -> Iterator[Part]:
         """Yield the parts that hold the episodes `indices`; neighbours of one file together."""

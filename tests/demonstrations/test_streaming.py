@@ -2,6 +2,7 @@
 
 import pickle
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -64,9 +65,37 @@ def test_one_episode_is_found_by_its_number(shards, number):
     assert numbers_of([stream(shards)[number]]) == [number % 9]
 
 
-def test_an_episode_that_is_not_there_is_no_episode(shards):
-    with pytest.raises(IndexError):
-        stream(shards)[9]
+@given(
+    numbers=st.lists(st.integers(-9, 8), max_size=8),
+    again=st.lists(st.integers(-8, 7), max_size=4),
+)
+@settings(deadline=None, max_examples=60)
+def test_episodes_are_picked_by_their_numbers_as_from_a_list(shards, numbers, again):
+    picked, expected = stream(shards)[numbers], [number % 9 for number in numbers]
+    assert numbers_of(picked) == expected
+    again = [number for number in again if -len(expected) <= number < len(expected)]
+    assert numbers_of(picked[again]) == [expected[number] for number in again]
+
+
+def test_numbers_of_numpy_pick_as_others_do(shards):
+    numbers = np.array([-1, 0, 4])
+    assert numbers_of(stream(shards)[list(numbers)]) == [8, 0, 4]
+    assert numbers_of([stream(shards)[numbers[0]]]) == [8]
+
+
+@pytest.mark.parametrize("number", [9, -10, 100])
+def test_an_episode_that_is_not_there_is_no_episode(shards, number):
+    for key in (number, [number], [0, number], [number, 0]):
+        with pytest.raises(IndexError, match=f"^there is no episode {number} among 9$"):
+            stream(shards)[key]
+    with pytest.raises(IndexError, match=r"^there is no episode -1 among 0$"):
+        stream(shards)[:0][[-1]]
+
+
+@pytest.mark.parametrize("key", ["0", 0.5, [0.5], ["0"], None])
+def test_what_is_no_number_is_no_episode(shards, key):
+    with pytest.raises(TypeError):
+        stream(shards)[key]
 
 
 def test_a_stream_and_its_trajectories_travel_to_another_process(shards, tmp_path):
