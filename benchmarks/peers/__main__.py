@@ -3,7 +3,7 @@ r"""Peers beside ours: `python -m benchmarks.peers TASK [--demonstrations 10 25 
 Each peer learns from the same demonstrations with the same context, and is evaluated on the same
 validation starts; success stands beside the processor's seconds to learn, once per budget, so that
 nobody's budget is taken for their method. Demonstrations are in all: a fifth of them is held out
-where a peer wants to choose. Peers have an environment of their own:
+from a peer that validates, and from no other. Peers have an environment of their own:
 
     python3.11 -m venv .venv-peers
     .venv-peers/bin/pip install -r benchmarks/peers/requirements.lock
@@ -89,6 +89,7 @@ def _rows(given: argparse.Namespace) -> Iterator[Row]:
                 "budget": point.learned.budget,
                 **_success(task, point.policy, given.starts),
                 "seconds": round(point.seconds, 3),
+                "held_out": round(point.learned.held_out, 3),
                 **({} if point.learned.steps is None else {"steps": point.learned.steps}),
             }
 

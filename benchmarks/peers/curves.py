@@ -22,6 +22,7 @@ class Learned(NamedTuple):
     budget: str | None  # None: the method has none
     policy: Any
     steps: int | None = None  # of descent, where the budget does not say how many they are
+    held_out: float = 0.0  # the share of the demonstrations that it did not learn from
 
 
 class Point(NamedTuple):

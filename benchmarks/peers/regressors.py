@@ -8,7 +8,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,10 +20,17 @@ from kodex.trajectory import Array, StateLayout, Trajectory
 
 EPOCHS = (3, 10, 30, 100, 300)
 Predict = Callable[[Array], Array]  # standardised states, (n, d) -> standardised actions, (n, m)
-# training states and actions, those for validation, budgets in epochs, a seed
-Fit = Callable[
-    [Array, Array, Array, Array, Sequence[int], int], Iterator[tuple[str | None, Predict]]
-]
+
+
+class Data(NamedTuple):
+    """The steps of demonstrations, standardised."""
+
+    states: Array  # (n, d)
+    actions: Array  # (n, m)
+
+
+# to learn from, to validate on if it does, budgets in epochs, a seed
+Fit = Callable[[Data, Data | None, Sequence[int], int], Iterator[tuple[str | None, Predict]]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +64,7 @@ class Regression:
 class RegressionPeer:
     """Fits one of the regressions to standardised states and actions.
 
-    The last fifth of the demonstrations is held out, for whoever chooses by it.
+    The last fifth of the demonstrations is held out from those that validate, and from no others.
     """
 
     name: str
@@ -71,21 +78,21 @@ class RegressionPeer:
 
     def policies(self, training: Sequence[Trajectory]) -> Iterator[Learned]:
         """Return a policy per budget."""
-        cut = max(1, len(training) // 5)
-        x, y = _pairs(training[:-cut])
+        held_out = max(1, len(training) // 5) if self.name in VALIDATING else 0
+        x, y = _pairs(training[: len(training) - held_out])
         states, actions = Standardiser.of(x), Standardiser.of(y)
-        held = _pairs(training[-cut:])
+
+        def standardised(pairs: tuple[Array, Array]) -> Data:
+            return Data(states.apply(pairs[0]), actions.apply(pairs[1]))
+
+        held = standardised(_pairs(training[-held_out:])) if held_out else None
         start = training[0].start
         task = None if start is None else start.task
         for budget, predict in REGRESSIONS[self.name](
-            states.apply(x),
-            actions.apply(y),
-            states.apply(held[0]),
-            actions.apply(held[1]),
-            sorted(self.epochs),
-            self.seed,
+            standardised((x, y)), held, sorted(self.epochs), self.seed
         ):
-            yield Learned(budget, Regression(training[0].layout, states, actions, predict, task))
+            policy = Regression(training[0].layout, states, actions, predict, task)
+            yield Learned(budget, policy, held_out=held_out / len(training))
 
 
 def _pairs(demonstrations: Sequence[Trajectory]) -> tuple[Array, Array]:
@@ -94,7 +101,7 @@ def _pairs(demonstrations: Sequence[Trajectory]) -> tuple[Array, Array]:
 
 
 def mlp(
-    x: Array, y: Array, x_val: Array, y_val: Array, budgets: Sequence[int], seed: int
+    data: Data, held: Data | None, budgets: Sequence[int], seed: int
 ) -> Iterator[tuple[str | None, Predict]]:
     """scikit-learn's network, with its own settings but for the layers and the budget."""
     from sklearn.neural_network import MLPRegressor
@@ -104,15 +111,15 @@ def mlp(
     random = np.random.RandomState(seed)
     network = MLPRegressor(hidden_layer_sizes=(256, 256), random_state=random)
     for epoch in range(1, budgets[-1] + 1):
-        network.partial_fit(x, y)
+        network.partial_fit(data.states, data.actions)
         if epoch in budgets:
             yield f"{epoch} epochs", lambda states: np.asarray(network.predict(states))
 
 
 def xrfm(
-    x: Array, y: Array, x_val: Array, y_val: Array, budgets: Sequence[int], seed: int
+    data: Data, held: Data | None, budgets: Sequence[int], seed: int
 ) -> Iterator[tuple[str | None, Predict]]:
-    """Recursive feature machines (xRFM), its own settings: no epochs, chooses by validation."""
+    """Recursive feature machines (xRFM), its own settings: no epochs, but validation."""
     import torch
     from xrfm import xRFM
 
@@ -120,34 +127,34 @@ def xrfm(
         return torch.from_numpy(np.ascontiguousarray(values, dtype=np.float32))
 
     model = xRFM(device=torch.device("cpu"), random_state=seed, tuning_metric="mse", verbose=False)
-    model.fit(tensor(x), tensor(y), tensor(x_val), tensor(y_val))
+    assert held is not None
+    model.fit(*map(tensor, (*data, *held)))
     yield None, lambda states: np.asarray(model.predict(tensor(states)), dtype=float)
 
 
 def d3rlpy_bc(
-    x: Array, y: Array, x_val: Array, y_val: Array, budgets: Sequence[int], seed: int
+    data: Data, held: Data | None, budgets: Sequence[int], seed: int
 ) -> Iterator[tuple[str | None, Predict]]:
     """d3rlpy's behaviour cloning with its own settings (two layers of 256, batches of 100).
 
-    Its last layer is a tanh, so the actions are scaled to [-1, 1] by its own scaler. It has no use
-    for demonstrations to choose by.
+    Its last layer is a tanh, so the actions are scaled to [-1, 1] by its own scaler.
     """
     import d3rlpy
     import structlog
 
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
     d3rlpy.seed(seed)
-    ends = np.zeros(len(x), dtype=np.float32)
+    states, actions = (each.astype(np.float32) for each in data)
+    ends = np.zeros(len(states), dtype=np.float32)
     ends[-1] = 1.0  # cloning looks at single steps, so where an episode ends does not matter
-    states, actions = x.astype(np.float32), y.astype(np.float32)
-    data = d3rlpy.dataset.MDPDataset(states, actions, np.zeros(len(x), np.float32), ends)
+    steps = d3rlpy.dataset.MDPDataset(states, actions, np.zeros_like(ends), ends)
     scaler = d3rlpy.preprocessing.MinMaxActionScaler()
     cloning = d3rlpy.algos.BCConfig(action_scaler=scaler).create(device="cpu")
-    steps = max(1, len(x) // cloning.config.batch_size)
+    batches = max(1, len(states) // cloning.config.batch_size)
     for epoch, _ in cloning.fitter(
-        data,
-        n_steps=steps * budgets[-1],
-        n_steps_per_epoch=steps,
+        steps,
+        n_steps=batches * budgets[-1],
+        n_steps_per_epoch=batches,
         logger_adapter=d3rlpy.logging.NoopAdapterFactory(),
         show_progress=False,
     ):
@@ -159,4 +166,5 @@ def d3rlpy_bc(
 
 
 REGRESSIONS: Mapping[str, Fit] = {"mlp": mlp, "d3rlpy-bc": d3rlpy_bc, "xrfm": xrfm}
+VALIDATING = frozenset({"xrfm"})  # on demonstrations that are held out
 PACKAGES = {"mlp": "sklearn.neural_network", "d3rlpy-bc": "d3rlpy", "xrfm": "xrfm"}

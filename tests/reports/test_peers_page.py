@@ -6,7 +6,7 @@ from benchmarks.peers.page import page_of
 from benchmarks.peers.rows import join, read
 
 
-def row(method, count, successes, seconds, budget=None):
+def row(method, count, successes, seconds, budget=None, **more):
     return {
         "task": "door",
         "demonstrations": count,
@@ -17,6 +17,7 @@ def row(method, count, successes, seconds, budget=None):
         "low": 0.5,
         "high": 0.75,
         "seconds": seconds,
+        **more,
     }
 
 
@@ -67,3 +68,40 @@ def test_the_page_says_what_was_not_measured(tmp_path):
     assert "`knn` (25)" in missing
     assert "`act`, `diffusion` (10, 25, 200)" in missing
     assert "- Tool: nothing." in lines
+
+
+def held_out(lines):
+    """Return what the page says of demonstrations that were not learned from, as one text."""
+    first = next(number for number, line in enumerate(lines) if line == "## Held out")
+    return " ".join(lines[first + 1 : lines.index("## At a glance")])
+
+
+def test_rows_of_before_shares_were_written_down_had_a_fifth_held_out(tmp_path):
+    (tmp_path / "door.json").write_text(
+        json.dumps([row(name, 10, 30, 1.0) for name in ("knn", "mlp", "d3rlpy-bc", "xrfm", "act")])
+    )
+    assert [each["held_out"] for each in read(tmp_path / "door.json")] == [0, 0.2, 0.2, 0.2, 0]
+
+
+def test_the_page_says_of_whom_demonstrations_were_held_out_and_what_for(tmp_path):
+    said = held_out(lines_of(tmp_path, [row(each, 10, 3, 1.0) for each in ("mlp", "xrfm", "knn")]))
+    assert "- `xrfm`: 20 %, for validation, in every row." in said
+    assert "- `mlp`: 20 %, not used at all, in every row." in said
+    assert "not used at all is a mistake" in said
+    assert "knn" not in said
+
+
+def test_of_methods_that_are_measured_again_only_the_old_rows_are_said_to_be_old(tmp_path):
+    rows = [row("mlp", count, 30, 1.0) for count in (10, 25, 200)]
+    rows += [row("mlp", 10, 30, 1.0, "3 epochs"), row("d3rlpy-bc", 10, 3, 1.0, held_out=0.0)]
+    rows[1]["held_out"] = 0.0
+    said = held_out(lines_of(tmp_path, rows))
+    assert "- `mlp`: 20 %, not used at all, in rows of Door (10, 200)." in said
+    assert "d3rlpy" not in said
+
+
+def test_where_nothing_was_held_out_in_vain_no_mistake_is_confessed(tmp_path):
+    said = held_out(lines_of(tmp_path, [row("xrfm", 10, 3, 1.0, held_out=0.125)]))
+    assert "- `xrfm`: 12.5 %, for validation, in every row." in said
+    assert "mistake" not in said
+    assert "- none." in held_out(lines_of(tmp_path, [row("mlp", 10, 3, 1.0, held_out=0.0)]))
