@@ -24,7 +24,7 @@ another Python; it takes 5.6 GB, and their training is counted in seconds, not i
         --seconds 60 180 420 --out docs/results/peers
 
 A peer more is one function in regressors.py. What was measured is written row by row to
-OUT/TASK.json beside the rows that are there; a row that is there already is measured again and
+OUT/TASK.json beside the rows that are there; a row of the same seed that is there already is
 replaced, as by `--ours default --peers`. `--out` alone makes OUT/README.md again from these files.
 """
 
@@ -62,7 +62,7 @@ def main() -> None:
         "--in-turns", action="store_true", help="every method's first budget comes first"
     )
     parser.add_argument("--starts", type=int, default=60)
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0, help="of the demonstrations and the peers")
     parser.add_argument("--out", type=Path, help="the folder of the results and their page")
     given = parser.parse_args()
     if given.task is not None:
@@ -85,6 +85,7 @@ def _rows(given: argparse.Namespace) -> Iterator[Row]:
             yield {
                 "task": task.name,
                 "demonstrations": count,
+                "seed": given.seed,
                 "method": method,
                 "budget": point.learned.budget,
                 **_success(task, point.policy, given.starts),

@@ -90,8 +90,10 @@ BUDGETS = "The rows of a method together are its time to success, within one tra
 
 def page_of(folder: Path) -> str:
     """Return the page of what was measured in `folder`, as Markdown."""
-    tasks = [rows for file in sorted(folder.glob("*.json")) if (rows := read(file))]
-    lines = [*HEAD.splitlines(), *_held_out([row for rows in tasks for row in rows])]
+    measured = [rows for file in sorted(folder.glob("*.json")) if (rows := read(file))]
+    tasks = [_of(rows, seed=_seeds(rows)[0]) for rows in measured]
+    lines = [*HEAD.splitlines(), *_other_seeds(measured)]
+    lines += [*_held_out([row for rows in tasks for row in rows])]
     lines += ["", "## At a glance", "", GLANCE]
     for rows in tasks:
         curves = {f"`{name}`": _of(rows, method=name) for name in _values(rows, "method")}
@@ -108,6 +110,19 @@ def page_of(folder: Path) -> str:
         }
         lines += _table(rows, curves, "learn, s", _last)
     return "\n".join(lines) + "\n"
+
+
+def _seeds(rows: list[Row]) -> list[int]:
+    return sorted(_values(rows, "seed"))
+
+
+def _other_seeds(tasks: list[list[Row]]) -> Iterator[str]:
+    """Say which seeds are measured and not shown: rows of two draws are no curve."""
+    for rows in tasks:
+        first, *others = _seeds(rows)
+        if others:
+            name, seeds = rows[0]["task"].capitalize(), ", ".join(map(str, others))
+            yield from ("", f"{name} shows seed {first}; its file has seed {seeds} too.")
 
 
 def _held_out(rows: list[Row]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What was measured: one row per method, number of demonstrations and budget, joined in a file."""
+"""What was measured: a row per seed, number of demonstrations, method and budget, in a file."""
 
 import json
 from collections.abc import Sequence
@@ -32,9 +32,9 @@ def join(file: Path, row: Row) -> None:
 
 
 def _untold(row: Row) -> Row:
-    old = {"held_out": HELD_OUT.get(row["method"], 0.0)}
+    old = {"seed": 0, "held_out": HELD_OUT.get(row["method"], 0.0)}
     return {name: value for name, value in old.items() if name not in row}
 
 
 def _key(row: Row) -> Sequence[Any]:
-    return row["demonstrations"], row["method"], row["budget"]
+    return row["seed"], row["demonstrations"], row["method"], row["budget"]

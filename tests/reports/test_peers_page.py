@@ -1,7 +1,10 @@
 """The page of the peers says what their files say; a row measured again replaces the old one."""
 
+import argparse
 import json
 
+from benchmarks.peers import __main__ as peers
+from benchmarks.peers.curves import Learned, Point
 from benchmarks.peers.page import page_of
 from benchmarks.peers.rows import join, read
 
@@ -56,9 +59,8 @@ def test_a_row_that_is_measured_again_takes_the_place_of_the_old_one_and_leaves_
 ):
     file = tmp_path / "results" / "door.json"
     old = [row("mlp", 10, 1, 1.0, "3 epochs"), row("mlp", 25, 2, 1.0, "3 epochs")]
-    for each in (*old, row("mlp", 10, 3, 1.0, "10 epochs")):
-        join(file, each)
-    join(file, row("mlp", 10, 9, 1.0, "3 epochs"))
+    for each in (*old, row("mlp", 10, 3, 1.0, "10 epochs"), row("mlp", 10, 9, 1.0, "3 epochs")):
+        join(file, each | {"seed": 0})
     assert [each["successes"] for each in read(file)] == [9, 2, 3]
 
 
@@ -105,3 +107,35 @@ def test_where_nothing_was_held_out_in_vain_no_mistake_is_confessed(tmp_path):
     assert "- `xrfm`: 12.5 %, for validation, in every row." in said
     assert "mistake" not in said
     assert "- none." in held_out(lines_of(tmp_path, [row("mlp", 10, 3, 1.0, held_out=0.0)]))
+
+
+def test_another_seed_is_another_row_and_rows_of_before_seeds_were_written_down_have_seed_0(
+    tmp_path,
+):
+    file = tmp_path / "door.json"
+    file.write_text(json.dumps([row("mlp", 10, 1, 1.0)]))
+    for seed, successes in ((1, 2), (2, 3), (1, 4), (0, 5)):
+        join(file, row("mlp", 10, successes, 1.0, seed=seed))
+    assert [(each["seed"], each["successes"]) for each in read(file)] == [(0, 5), (1, 4), (2, 3)]
+
+
+def test_the_page_shows_the_first_seed_and_says_that_there_are_others(tmp_path):
+    rows = [row("knn", 10, 50, 1.0, seed=2), row("knn", 10, 25, 1.0, seed=1)]
+    lines = lines_of(tmp_path, rows)
+    assert "| `knn` | 50.0 [50.0, 75.0] | 1.0 |" in lines
+    assert "Door shows seed 1; its file has seed 2 too." in lines
+    assert not any("its file has" in line for line in lines_of(tmp_path, rows[1:]))
+
+
+def test_what_is_measured_says_its_seed_and_what_was_held_out(monkeypatch):
+    given = argparse.Namespace(
+        task="door", demonstrations=[2], ours=["knn"], peers=[], in_turns=False, starts=2, seed=3
+    )
+    drawn = []
+    monkeypatch.setattr(
+        peers.kodex, "collect", lambda task, count, seed: drawn.append(seed) or [None] * count
+    )
+    monkeypatch.setattr(peers, "_curve", lambda *_: iter([Point(Learned(None, None), 1.0)]))
+    monkeypatch.setattr(peers, "_success", lambda *_: {"successes": 1, "episodes": 2})
+    (found,) = peers._rows(given)
+    assert (found["seed"], found["held_out"], drawn) == (3, 0.0, [3])
