@@ -36,9 +36,9 @@ from typing import Any
 
 import kodex
 from benchmarks.peers.curves import Point, of_peer, of_recipe
-from benchmarks.peers.page import page_of
+from benchmarks.peers.page import check_page, write_page
 from benchmarks.peers.regressors import EPOCHS, REGRESSIONS, RegressionPeer
-from benchmarks.peers.rows import Row, join
+from benchmarks.peers.rows import Row, check_rows, join
 from benchmarks.peers.sequences import SECONDS, SequencePeer
 from kodex.evaluation import VALIDATION_SEED, evaluate
 from kodex.interfaces import Policy
@@ -65,13 +65,22 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="of the demonstrations and the peers")
     parser.add_argument("--out", type=Path, help="the folder of the results and their page")
     given = parser.parse_args()
-    if given.task is not None:
-        for row in _rows(given):
-            print(json.dumps(row), flush=True)
-            if given.out is not None:
-                join(given.out / f"{given.task}.json", row)
     if given.out is not None:
-        (given.out / "README.md").write_text(page_of(given.out), encoding="utf-8")
+        check_page(given.out)
+    if given.task is not None:
+        _measure(given)
+    if given.out is not None:
+        write_page(given.out)
+
+
+def _measure(given: argparse.Namespace) -> None:
+    file = None if given.out is None else given.out / f"{given.task}.json"
+    if file is not None:
+        check_rows(file)
+    for row in _rows(given):
+        print(json.dumps(row), flush=True)
+        if file is not None:
+            join(file, row)
 
 
 def _rows(given: argparse.Namespace) -> Iterator[Row]:

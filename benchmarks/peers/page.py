@@ -6,7 +6,9 @@ from typing import Any
 
 from benchmarks.peers.regressors import VALIDATING
 from benchmarks.peers.rows import Row, read
+from kodex.storage import check_output, new_file
 
+PAGE = "README.md"
 TASKS = ("door", "reorientation", "tool", "relocation")
 COUNTS = (10, 25, 200)
 SEQUENCES = ("bc-rnn", "act", "diffusion")
@@ -86,6 +88,18 @@ and are to be measured again.
 """
 GLANCE = "Success after the largest budget, and seconds until within one point of its own best."
 BUDGETS = "The rows of a method together are its time to success, within one training."
+
+
+def check_page(folder: Path) -> None:
+    """Refuse, before anything is measured, a folder whose page somebody else made."""
+    check_output(folder / PAGE, replace=True, kind="page of peers")
+
+
+def write_page(folder: Path) -> None:
+    """Write the page of what was measured in `folder` beside it."""
+    check_page(folder)
+    with new_file(folder / PAGE, replace=True) as fresh:
+        fresh.write_text(page_of(folder), encoding="utf-8")
 
 
 def page_of(folder: Path) -> str:

@@ -36,6 +36,8 @@ KINDS = {
     "C program": (rb"/\* ", rb"\A[^\n]* a policy that kodex "),
     "ONNX model": (rb"\x08(?s:.)\x12\x05kodex", rb""),
     "page": (rb"<!doctype html>", rb"<title>kodex: "),
+    "page of peers": (rb"# [^\n]*\n\n<!-- Made by `python -m benchmarks\.peers ", rb""),
+    "rows of peers": (rb'\[\s*\{"task": "[^"\n]*", "demonstrations": \d+, "', rb""),
     "page of results": (rb"# ", rb"\n<!-- Made by `make results` from "),
 }
 

@@ -2,11 +2,19 @@
 
 import argparse
 import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
 
 from benchmarks.peers import __main__ as peers
 from benchmarks.peers.curves import Learned, Point
-from benchmarks.peers.page import page_of
+from benchmarks.peers.page import page_of, write_page
 from benchmarks.peers.rows import join, read
+from kodex.errors import InputError
+
+PUBLISHED = Path(__file__).parents[2] / "docs" / "results" / "peers"
 
 
 def row(method, count, successes, seconds, budget=None, **more):
@@ -139,3 +147,81 @@ def test_what_is_measured_says_its_seed_and_what_was_held_out(monkeypatch):
     monkeypatch.setattr(peers, "_success", lambda *_: {"successes": 1, "episodes": 2})
     (found,) = peers._rows(given)
     assert (found["seed"], found["held_out"], drawn) == (3, 0.0, [3])
+
+
+SOMEBODYS = ("# My notes\n", "# Results\n\n<!-- Made by `make results` from outcomes.json -->\n")
+
+
+@pytest.mark.parametrize("text", SOMEBODYS)
+def test_a_page_that_this_command_did_not_make_is_left_alone_before_anything_is_measured(
+    tmp_path, text, monkeypatch
+):
+    (tmp_path / "README.md").write_text(text)
+    monkeypatch.setattr(peers, "_rows", lambda _: pytest.fail("it was measured"))
+    for words in (["--out", str(tmp_path)], ["door", "--out", str(tmp_path)]):
+        monkeypatch.setattr(sys, "argv", ["peers", *words])
+        with pytest.raises(
+            InputError, match=r"README\.md (was not written by kodex|is a page of results)"
+        ):
+            peers.main()
+    with pytest.raises(InputError, match=r"README\.md"):
+        write_page(tmp_path)
+    assert (tmp_path / "README.md").read_text() == text
+
+
+CUT = '[\n{"task": "door", "demonstrations": 10, "method": "knn", "bud'
+
+
+@pytest.mark.parametrize("text", ['{"my": "door"}', "[1, 2]", "[\n]\n", "[", "notes", CUT])
+def test_rows_are_joined_to_no_file_of_somebody_else(tmp_path, text):
+    file = tmp_path / "door.json"
+    file.write_text(text)
+    with pytest.raises(InputError, match=r"door\.json"):
+        join(file, row("mlp", 10, 1, 1.0, seed=0))
+    assert file.read_text() == text
+
+
+def test_an_empty_file_is_one_without_rows(tmp_path):
+    (tmp_path / "door.json").touch()
+    join(tmp_path / "door.json", row("mlp", 10, 1, 1.0, seed=0))
+    assert len(read(tmp_path / "door.json")) == 1
+
+
+def test_a_page_is_made_of_rows_only(tmp_path):
+    (tmp_path / "package.json").write_text('{"name": "mine"}')
+    with pytest.raises(InputError, match=r"package\.json holds something other than rows of peers"):
+        write_page(tmp_path)
+
+
+def test_published_rows_may_be_joined_and_their_page_written_again(tmp_path):
+    for path in PUBLISHED.iterdir():
+        shutil.copy(path, tmp_path)
+    for file in tmp_path.glob("*.json"):
+        before = read(file)
+        join(file, row("mlp", 10, 1, 1.0, seed=7))
+        join(file, row("mlp", 25, 1, 1.0, seed=7))
+        assert read(file)[: len(before)] == before
+    write_page(tmp_path)
+    assert "its file has seed 7 too" in (tmp_path / "README.md").read_text()
+
+
+def test_a_crash_while_rows_or_the_page_are_written_leaves_the_old_ones(tmp_path, monkeypatch):
+    file = tmp_path / "door.json"
+    join(file, row("mlp", 10, 1, 1.0, seed=0))
+    write_page(tmp_path)
+    before = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    write = Path.write_text
+
+    def half(path, text, **options):
+        write(path, text[: len(text) // 2], **options)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "write_text", half)
+    for act in (lambda: join(file, row("mlp", 25, 1, 1.0, seed=0)), lambda: write_page(tmp_path)):
+        with pytest.raises(KeyboardInterrupt):
+            act()
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == before
+
+
+def test_the_published_page_is_what_its_files_say():
+    assert (PUBLISHED / "README.md").read_text(encoding="utf-8") == page_of(PUBLISHED)

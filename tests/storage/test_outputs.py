@@ -201,6 +201,10 @@ def test_what_is_put_there_at_the_very_moment_is_put_back(either_system, monkeyp
     assert names() == ["run"]
 
 
+PEERS = b"# Peers\n\n<!-- Made by `python -m benchmarks.peers --out b"
+ROWS = b'[\n{"task": "door", "demonstrations": 25, "method": "new"'
+
+
 @pytest.mark.parametrize(
     ("old", "new", "may"),
     [
@@ -211,6 +215,12 @@ def test_what_is_put_there_at_the_very_moment_is_put_back(either_system, monkeyp
         (b"/* my robot, without kodex", b"/* door: a policy that kodex 9 wrote", False),
         (b"# door\n\n<!-- Made by `make results` from a", b"# door\n", True),
         (b"# thesis, with kodex\n", b"# door\n", False),
+        (b"# Peers\n\n<!-- Made by `python -m benchmarks.peers --out a", PEERS, True),
+        (b"# door\n\n<!-- Made by `make results` from a", PEERS, False),
+        (b"# thesis, with peers\n", PEERS, False),
+        (PEERS, b"# door\n\n<!-- Made by `make results` from a", False),
+        (b'[\n{"task": "door", "demonstrations": 10, "method": "old"', ROWS, True),
+        (b'[\n{"task": "write a thesis"}]', ROWS, False),
         (b"<!doctype html><title>kodex: door", b"<!doctype html>", True),
         (b"<!doctype html><title>me", b"<!doctype html>", False),
         (b"\x08\x0a\x12\x05kodex old", b"\x08\x0a\x12\x05kodex", True),
