@@ -83,7 +83,7 @@ Masses changed after learning. Here: `kodex reproduce variations` and `kodex rep
 ([variations](../variations/README.md), [relearned](../relearned/README.md)).
 """
 AGAIN = """\
-The same after learning again from 200 episodes of the expert in the changed world: the controller
+The same after learning again from 200 episodes of the expert under the variation: the controller
 of what tracks a reference, everything of `koopman` and of `default`, which track none.
 """
 ACTING = """\

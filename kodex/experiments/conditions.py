@@ -80,7 +80,7 @@ def tracked_by_pd(demonstrations: Sequence[Trajectory]) -> Recipe:
 def learned_again(
     policy: LearnedPolicy, learner: PolicyLearner, episodes: Sequence[Trajectory]
 ) -> LearnedPolicy:
-    """Return `policy` as it is after `episodes` of the expert in a changed world.
+    """Return `policy` as it is after `episodes` of the expert under a variation.
 
     What tracks a reference gets a controller of the same kind, learned from all of them. What
     tracks none is learned again as a whole, from those that succeeded, as demonstrations do.
@@ -93,7 +93,7 @@ def learned_again(
     successes = [each for each in episodes if each.succeeded]
     if not successes:
         raise InputError(
-            f"the expert succeeded in none of {len(episodes)} episodes in the changed world, so "
+            f"the expert succeeded in none of {len(episodes)} episodes under the variation, so "
             "there is nothing to learn a policy from"
         )
     return learner.fit(successes)

@@ -47,7 +47,7 @@ def _replaced(whole: Any, name: str, given: Any) -> Any:
 def tracks_reference(policy: Policy) -> bool:
     """Return whether a controller tracks a reference that never sees what is measured.
 
-    Only such a policy says what its controller is fed with; others have one for other work.
+    Only such a policy names what its controller is fed with; others have one for other work.
     """
     return part_of(policy, "feed") is not None
 
