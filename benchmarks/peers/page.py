@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 from benchmarks.peers.regressors import VALIDATING
 from benchmarks.peers.rows import Row, read
+from kodex.evaluation.comparison import PooledRate, interval_of_mean
 from kodex.storage import check_output, new_file
 
 PAGE = "README.md"
@@ -112,7 +114,7 @@ def page_of(folder: Path) -> str:
     for rows in tasks:
         curves = {f"`{name}`": _of(rows, method=name) for name in _values(rows, "method")}
         lines += _table(rows, curves, "s to its best", _reached)
-    lines += ["", "## Not measured", "", *_missing(tasks)]
+    lines += [*_means(tasks), "", "## Not measured", "", *_missing(tasks)]
     lines += [*DOCUMENTED.splitlines(), "", "## Every budget", "", BUDGETS]
     for rows in tasks:
         curves = {
@@ -185,6 +187,27 @@ def _missing(tasks: list[list[Row]]) -> Iterator[str]:
         parts = [f"{', '.join(names)} ({counts})" for counts, names in gaps.items() if counts]
         if parts:
             yield f"- {task.capitalize()}, with so many demonstrations: {'; '.join(parts)}."
+
+
+def _means(tasks: list[list[Row]]) -> Iterator[str]:
+    """Give a line per method, with the mean over the tasks where all of them are measured."""
+    counts = sorted({row["demonstrations"] for rows in tasks for row in rows})
+    yield from ("", "### Mean of the tasks", "")
+    yield "| | " + " | ".join(f"{count} demonstrations" for count in counts) + " |"
+    yield "| --- |" + " ---: |" * len(counts)
+    for method in dict.fromkeys(row["method"] for rows in tasks for row in rows):
+        cells = []
+        for count in counts:
+            curves = [_of(rows, method=method, demonstrations=count) for rows in tasks]
+            cells.append(_mean([_last(each)[0] for each in curves]) if all(curves) else "")
+        if any(cells):
+            yield f"| `{method}` | " + " | ".join(cells) + " |"
+
+
+def _mean(rows: list[Row]) -> str:
+    rates = [PooledRate(row["successes"], row["episodes"], 1.0, clustered=False) for row in rows]
+    low, high = interval_of_mean(rates)
+    return f"{100 * mean(map(_rate, rows)):.1f} [{100 * low:.1f}, {100 * high:.1f}]"
 
 
 def _values(rows: list[Row], field: str) -> list[Any]:

@@ -4,6 +4,7 @@ import argparse
 import json
 import shutil
 import sys
+from math import sqrt
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from benchmarks.peers.curves import Learned, Point
 from benchmarks.peers.page import page_of, write_page
 from benchmarks.peers.rows import join, read
 from kodex.errors import InputError
+from kodex.evaluation import wilson_interval
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "results" / "peers"
 
@@ -108,6 +110,18 @@ def test_of_methods_that_are_measured_again_only_the_old_rows_are_said_to_be_old
     said = held_out(lines_of(tmp_path, rows))
     assert "- `mlp`: 20 %, not used at all, in rows of Door (10, 200)." in said
     assert "d3rlpy" not in said
+
+
+def test_a_mean_of_the_tasks_is_there_where_all_of_them_are_measured(tmp_path):
+    for task, successes in (("door", 50), ("tool", 25)):
+        found = row("mlp", 10, successes, 1.0, seed=0, held_out=0.0)
+        join(tmp_path / f"{task}.json", found | {"task": task})
+    join(tmp_path / "tool.json", row("knn", 10, 50, 1.0, seed=0, held_out=0.0) | {"task": "tool"})
+    table = page_of(tmp_path).split("### Mean of the tasks")[1].split("##")[0]
+    ends = [wilson_interval(successes, 50) for successes in (50, 25)]
+    low = 75.0 - 50.0 * sqrt((1.0 - ends[0][0]) ** 2 + (0.5 - ends[1][0]) ** 2)
+    assert f"| `mlp` | 75.0 [{low:.1f}, {75.0 + 50.0 * (ends[1][1] - 0.5):.1f}] |" in table
+    assert "knn" not in table
 
 
 def test_where_nothing_was_held_out_in_vain_no_mistake_is_confessed(tmp_path):
