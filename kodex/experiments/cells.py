@@ -65,7 +65,10 @@ class Cell:
         if self.learner is None:
             return
         for learned in sorted((folder / self.path.parent).glob(f"seed-*/{LEARNED}")):
-            seeded = with_seed(self.learner, int(learned.parent.name.removeprefix("seed-")))
+            number = learned.parent.name.removeprefix("seed-")
+            if not number.isdigit():  # a copy that somebody keeps
+                continue
+            seeded = with_seed(self.learner, int(number))
             fields = Fields.read(learned, described="what was learned")
             stored = fields.of_type("settings", str | dict, "an object")
             by = fields.text("kodex") if fields.has("kodex") else __version__

@@ -80,7 +80,7 @@ def reproduce(
     say(f"{study.name}: {study.sentence}")
     with _alone_in(folder) as lock:
         _claim(folder, study, options)
-        for cell in cells:
+        for cell in {cell.path.parent: cell for cell in cells}.values():  # one for all its seeds
             cell.check_settings(folder)
         todo = [replace(cell, command=called()) for cell in cells if cell.open_in(folder)]
         say(f"{len(cells)} cells, {len(cells) - len(todo)} of them done already")

@@ -173,42 +173,34 @@ def read_study(folder: str | Path) -> StudyResults:
         task: {row: _line(folder, task, row, plan.conditions) for row in plan.rows}
         for task in plan.tasks
     }
-    found = [
-        {
-            task: {row: _settings(path) for row, path in _learned(folder / task, plan.rows, seed)}
-            for task in plan.tasks
-        }
-        for seed in _seeds(folder)
-    ]
-    return StudyResults(plan, lines, _one_learner_per_row(found, plan.tasks))
+    told = (
+        (task, row, _settings(each / LEARNED))
+        for task in plan.tasks
+        for row in plan.rows
+        for each in _seeds(folder, task, row)
+        if (each / LEARNED).exists()
+    )
+    return StudyResults(plan, lines, _one_learner_per_row(told, plan.tasks))
 
 
-def _seeds(folder: Path) -> list[str]:
-    """Return the names of the folders of seeds that hold anything learned, first things first."""
-    names = {path.parent.name for path in folder.glob(f"*/*/seed-*/{LEARNED}")}
-    return sorted(names, key=lambda name: (len(name), name))
-
-
-def _learned(folder: Path, rows: Iterable[str], seed: str) -> Iterable[tuple[str, Path]]:
-    paths = ((row, folder / row / seed / LEARNED) for row in rows)
-    return ((row, path) for row, path in paths if path.exists())
+def _seeds(folder: Path, task: str, row: str) -> list[Path]:
+    """Return the folders of the seeds of a row, in their order."""
+    return sorted((folder / task / row).glob("seed-*"), key=lambda path: (len(path.name), path))
 
 
 def _one_learner_per_row(
-    settings: Sequence[Mapping[str, Mapping[str, Any]]], tasks: Iterable[str]
+    told: Iterable[tuple[str, str, Any]], tasks: Iterable[str]
 ) -> dict[str, dict[str, Any]]:
     """Return the settings of every row, by task; refuse parts that were learned differently."""
     known: dict[str, dict[str, Any]] = {task: {} for task in tasks}
-    for each in settings:
-        for task, rows in each.items():
-            for row, learner in rows.items():
-                first = known.setdefault(task, {}).setdefault(row, learner)
-                texts = isinstance(first, str) or isinstance(learner, str)  # which name the seed
-                if not (texts or _alike(first, learner)):
-                    raise InputError(
-                        f"{task}, {row} was measured with different settings, so its parts are not "
-                        "one row; measure all of its seeds with the same"
-                    )
+    for task, row, learner in told:
+        first = known[task].setdefault(row, learner)
+        texts = isinstance(first, str) or isinstance(learner, str)  # which name the seed
+        if not (texts or _alike(first, learner)):
+            raise InputError(
+                f"{task}, {row} was measured with different settings, so its parts are not one "
+                "row; measure all of its seeds with the same"
+            )
     return known
 
 
@@ -246,7 +238,13 @@ def joined(studies: Sequence[StudyResults]) -> StudyResults:
         }
         for task in tasks
     }
-    settings = _one_learner_per_row([each.settings for each in studies], tasks)
+    told = (
+        (task, row, learner)
+        for each in studies
+        for task, rows_told in each.settings.items()
+        for row, learner in rows_told.items()
+    )
+    settings = _one_learner_per_row(told, tasks)
     return StudyResults(replace(plan, tasks=tasks, rows=order), lines, settings)
 
 
@@ -264,7 +262,7 @@ def _joined(parts: Sequence[Line | None], task: str, row: str) -> Line:
 
 
 def _line(folder: Path, task: str, row: str, conditions: Iterable[str]) -> Line:
-    seeds = sorted((folder / task / row).glob("seed-*"), key=lambda path: (len(path.name), path))
+    seeds = _seeds(folder, task, row)
     results: dict[str, list[Results]] = {}
     for condition in conditions:
         for path in [seed / f"{condition}.json" for seed in seeds]:

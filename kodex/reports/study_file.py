@@ -227,10 +227,10 @@ def _bare(command: str) -> str:
     """Return `command` without the options that change nothing but where and how fast it runs."""
     kept, words = [], iter(shlex.split(command))
     for word in words:
-        option, _, value = word.partition("=")
+        option, given, _ = word.partition("=")
         if option not in ("--out", "--store", "--workers", "--scheduler"):
             kept.append(word)
-        elif not value:
+        elif not given:
             next(words, None)
     return shlex.join(kept)
 
