@@ -260,7 +260,7 @@ STUDIES: Mapping[str, Study] = {
         ),
         Study(
             "paper-baselines",
-            "the baselines as the paper describes them; NGF takes hours, the least of them an hour",
+            "the baselines as the paper describes them; the smallest NGF takes an hour",
             (
                 *_rows(*(f"{name}-paper" for name in METHODS)),
                 Row("ngf-time-paper-small", _sized("ngf-time", "small", "paper")),

@@ -158,11 +158,11 @@ class StudyResults:
 
     def mean_rate(self, row: str, condition: str) -> float | None:
         """Return the mean over the tasks of a row's success in %; None if one is not known."""
-        return _mean_if_known(rows[row].rate(condition) for rows in self.lines.values())
+        return mean_if_known(rows[row].rate(condition) for rows in self.lines.values())
 
     def mean_seconds(self, row: str) -> float | None:
         """Return the mean over the tasks of a row's time to learn; None if one is not known."""
-        return _mean_if_known(rows[row].least_seconds("learn") for rows in self.lines.values())
+        return mean_if_known(rows[row].least_seconds("learn") for rows in self.lines.values())
 
 
 def read_study(folder: str | Path) -> StudyResults:
@@ -297,7 +297,8 @@ def _condition_name(condition: Mapping[str, Any]) -> str:
     return f"{name}-relearned" if condition.get("relearned") else str(name)
 
 
-def _mean_if_known(values: Iterable[float | None]) -> float | None:
+def mean_if_known(values: Iterable[float | None]) -> float | None:
+    """Return the mean; None where a value is not known."""
     every = list(values)
     known = [value for value in every if value is not None]
     return mean(known) if known and len(known) == len(every) else None

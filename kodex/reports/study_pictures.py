@@ -28,7 +28,7 @@ from kodex.reports.figures import (
     tradeoff_plot,
 )
 from kodex.reports.page.section import Picture
-from kodex.reports.study import EXPERT, Line, StudyResults
+from kodex.reports.study import EXPERT, Line, StudyResults, mean_if_known
 
 PERFECT: Mapping[str, float] = {"every": 1, "delay": 0, "noise": 0.0, "object_lost": 0.0}
 WITHIN = 1.0  # points of the best success
@@ -188,7 +188,7 @@ def pictures(study: StudyResults) -> dict[str, list[Picture]]:
         found[task] += budget_pictures(task, lines)
         found[task] += [*sweep_pictures(study, task), *_spectra(task, lines)]
     found[""] += sweep_pictures(study)
-    overview = None if grows else _overview(study)
+    overview = None if grows or seconds_until_best(study) else _overview(study)
     if overview is not None:
         found[""].append(
             Picture.of(
@@ -235,13 +235,25 @@ def _dots(study: StudyResults, lines: Mapping[str, Line]) -> Figure | None:
 def _overview(study: StudyResults) -> Figure | None:
     """Draw what each method costs and brings, over all tasks, if everything of it is known."""
     methods = []
+    together = _together(study)
     for row in study.plan.rows:
         seconds = study.mean_seconds(row)
-        rates = {name: study.mean_rate(row, name) for name in study.conditions[:2]}
+        rates = {
+            name: mean_if_known(study.mean_rate(row, each) for each in conditions)
+            for name, conditions in together.items()
+        }
         known = {name: rate for name, rate in rates.items() if rate is not None}
         if seconds is not None and len(known) == len(rates):
             methods.append(Method(row, seconds, known, main=row == study.plan.main))
     return tradeoff_plot(methods) if len(methods) > 1 else None
+
+
+def _together(study: StudyResults) -> dict[str, list[str]]:
+    """Return which conditions a dot is the mean of, by its name: of variations alone, of all."""
+    conditions = study.plan.conditions
+    if len(conditions) > 1 and all(each.get("variation") for each in conditions.values()):
+        return {"mean of the variations": list(conditions)}
+    return {name: [name] for name in study.conditions[:2]}
 
 
 def _curves(lines: Mapping[str, Line]) -> Figure | None:

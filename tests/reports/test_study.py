@@ -5,6 +5,7 @@ import shutil
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from kodex.cli import main
 from kodex.errors import InputError
@@ -20,6 +21,7 @@ from kodex.evaluation import (
 )
 from kodex.evaluation.analysis import Analysis, Operator, write_analysis
 from kodex.koopman import Spectrum
+from kodex.reports import study_pictures
 from kodex.reports.report import write_report
 from kodex.reports.study import PLAN, StudyPlan, read_study
 from kodex.reports.study_tables import markdown
@@ -65,6 +67,28 @@ def folder(tmp_path):
     note(folder, "door", "theirs", 0, score_of("door", 4, known=False), **{"learn after": 1.0})
     plan("default", "theirs").write(folder)
     return folder
+
+
+def test_the_overview_of_a_study_of_variations_alone_is_their_mean(tmp_path, monkeypatch):
+    conditions = {
+        name: CONDITION | {"variation": name} for name in ("heavy-object", "light-object")
+    }
+    for row, rates in {"default": (9, 5), "theirs": (10, 2)}.items():
+        for condition, successes in zip(conditions, rates, strict=True):
+            score = score_of("door", successes, known=False)
+            results = Results("door", row, score, "in", 7, condition, seconds={"learn": 2.0})
+            write_results(tmp_path / "door" / row / "seed-0" / f"{condition}.json", results)
+    told = StudyPlan("v", "two", ("door",), ("default", "theirs"), conditions, {"training": 200})
+    told.write(tmp_path)
+    drawn = []
+    monkeypatch.setattr(
+        study_pictures, "tradeoff_plot", lambda methods: drawn.extend(methods) or Figure()
+    )
+    study_pictures.pictures(read_study(tmp_path))
+    assert [each.success for each in drawn] == [
+        {"mean of the variations": pytest.approx(70.0)},
+        {"mean of the variations": pytest.approx(60.0)},
+    ]
 
 
 def lines_of(folder, name):

@@ -1,6 +1,9 @@
 """The pictures of a study show every number that is known, where it belongs, and every name."""
 
 import numpy as np
+import pytest
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
 
 from kodex.reports.figures import Method, curve_plot, tradeoff_plot
 
@@ -39,3 +42,29 @@ def test_every_success_is_drawn_over_the_seconds_of_its_method():
     low, high = axes.get_ylim()
     assert low < 70.0
     assert high > 99.0
+
+
+def close_to_each_other():
+    """Return methods whose names would lie on each other, on dots and on the edges."""
+    rates = {"a-method": (1.0, 98.0), "b-method": (1.3, 98.0), "c-method": (1.6, 97.0)}
+    rates |= {"d-method": (1.2, 96.0), "far-method": (300.0, 2.0)}
+    return [Method(name, x, {"in": y, "out": 0.9 * y}) for name, (x, y) in rates.items()]
+
+
+def test_no_name_lies_on_a_name_on_a_dot_or_on_an_edge():
+    figure = tradeoff_plot(close_to_each_other())
+    (axes,) = figure.axes
+    figure.canvas.draw()
+    names = [Text.get_window_extent(each, figure.canvas.get_renderer()) for each in axes.texts]
+    assert len(names) == 5
+    lines = [line for line in axes.get_lines() if line.get_marker() == "o"]
+    dots = [
+        axes.transData.transform((np.ravel(line.get_xdata())[0], np.ravel(line.get_ydata())[0]))
+        for line in lines
+        if len(np.ravel(line.get_xdata()))
+    ]
+    assert len(dots) == 10
+    for index, name in enumerate(names):
+        assert not any(name.overlaps(other) for other in names[index + 1 :])
+        assert not any(name.contains(*dot) for dot in dots)
+        assert Bbox.intersection(name, axes.bbox).get_points() == pytest.approx(name.get_points())

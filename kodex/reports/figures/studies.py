@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator
 
+from kodex.reports.figures.names import Named, name_dots
 from kodex.reports.figures.style import (
     FAINT,
     GOOD,
-    INK,
     MUTED,
     SERIES,
-    TEXT,
     hide_x,
     in_decades,
     label,
@@ -131,23 +131,21 @@ def tradeoff_plot(methods: Sequence[Method]) -> Figure:
                     markerfacecolor=colour if index == 0 else "white",
                     markersize=5,
                 )
-        axes.annotate(
-            method.name,
-            (method.seconds, min(rates)),
-            xytext=(0, -5),
-            textcoords="offset points",
-            ha="center",
-            va="top",
-            fontsize=TEXT - 0.5,
-            color=INK,
-            fontweight="bold" if method.main else "normal",
-        )
     for index, name in enumerate(conditions):
         inside = MUTED if index == 0 else "white"
         axes.plot([], [], "o", color=MUTED, markerfacecolor=inside, markersize=5, label=name)
     in_decades(axes, "x")
+    if max(each.seconds for each in methods) > 1000 * min(each.seconds for each in methods):
+        axes.xaxis.set_major_locator(LogLocator())  # 1, 10, 100, as more would touch each other
     lowest = min(rate for method in methods for rate in method.success.values())
-    axes.set_ylim(max(0.0, lowest - 12.0), 102.0)
+    axes.set_ylim(max(0.0, lowest - 12.0), 104.0)
+    axes.set_yticks([tick for tick in axes.get_yticks() if 0.0 <= tick <= 100.0])
+    axes.margins(x=0.1)
+    name_dots(axes, [_named(method) for method in methods])
     label(axes, x="time to learn (s)", y="success, mean of the tasks (%)")
     shared_legend(figure, axes, columns=2)
     return figure
+
+
+def _named(method: Method) -> Named:
+    return Named(method.name, method.seconds, tuple(method.success.values()), method.main)
