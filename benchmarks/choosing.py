@@ -28,6 +28,7 @@ from kodex.interfaces import Policy, PolicyLearner
 from kodex.policies import ConditionedLearner, KoopmanPolicyLearner
 from kodex.policies.recipes import recipe
 from kodex.rollout import Sensors
+from kodex.storage import check_output, new_file
 from kodex.tasks import TASKS, Task
 from kodex.tasks.definition import Variation
 
@@ -124,12 +125,16 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--starts", type=int, default=40)
     parser.add_argument("--out", type=Path, default=None)
     given = parser.parse_args(arguments)
+    if given.out is not None:
+        check_output(given.out, replace=True, kind="page of a benchmark")
     known = ROWS if given.rows == "settings" else ALTERNATIVES
     rows = {title: learner for title, learner in known.items() if given.only in title}
     columns = ["in", *WORLDS, "mean of the worlds", *SENSORS]
     only = f' --only "{given.only}"' if given.only else ""
     lines = [
         TITLES[given.rows],
+        "",
+        "<!-- Made by `python -m benchmarks.choosing`; do not edit. -->",
         "",
         f"Success in % of {given.starts} starts (seed {STARTS_SEED}) with 200 demonstrations "
         f"(draw {DRAW}); a difference of less than 15 points in one cell is chance.",
@@ -153,7 +158,8 @@ def main(arguments: list[str] | None = None) -> None:
     if given.out is None:
         print(page)
         return
-    given.out.write_text(page, encoding="utf-8")
+    with new_file(given.out, replace=True) as fresh:
+        fresh.write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -25,8 +25,10 @@ from kodex.experiments.studies import STUDIES
 from kodex.experts import spread_of
 from kodex.interfaces import Policy
 from kodex.policies import ConditionedLearner
+from kodex.storage import check_output, new_file, read_json
 from kodex.tasks import TASKS, task
 
+FORMAT = "kodex-chunks"
 CONDITIONS = STUDIES["operator"].conditions
 Found = dict[str, list[int]]  # "task/seed/condition" -> successes, starts
 
@@ -43,6 +45,8 @@ def page(found: Found, seeds: int) -> str:
     """Return the table, a row per condition."""
     lines = [
         "# Action chunks, beside the operator",
+        "",
+        "<!-- Made by `python -m benchmarks.chunks`; do not edit. -->",
         "",
         "`default` with the next twenty actions as outputs: between measurements it continues the",
         f"last chunk. 200 demonstrations, draws of them: {seeds}; the starts, worlds and sensors",
@@ -91,7 +95,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--seeds", type=int, default=3)
     given = parser.parse_args(arguments)
     kept, data = given.out.with_suffix(".json"), Data()
-    found: Found = json.loads(kept.read_text()) if kept.exists() else {}
+    check_output(given.out, replace=True, kind="page of a benchmark")
+    check_output(kept, replace=True, kind=f"{FORMAT} file")
+    found: Found = read_json(kept)["found"] if kept.exists() else {}
     for seed in range(given.seeds):
         for name in TASKS:
             keys = [f"{name}/{seed}/{each.name}" for each in CONDITIONS]
@@ -103,9 +109,12 @@ def main(arguments: list[str] | None = None) -> None:
             for key, condition in zip(keys, CONDITIONS, strict=True):
                 rate = success(name, policy, condition, seed)
                 found[key] = [rate.successes, rate.instances]
-            kept.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+            content = {"format": FORMAT, "version": 1, "found": found}
+            with new_file(kept, replace=True) as fresh:
+                fresh.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
             print(name, seed, found[keys[0]], flush=True)
-    given.out.write_text(page(found, given.seeds), encoding="utf-8")
+    with new_file(given.out, replace=True) as fresh:
+        fresh.write_text(page(found, given.seeds), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -26,9 +26,11 @@ from kodex.evaluation import PUBLISHED_SEED
 from kodex.koopman import sample_states
 from kodex.policies.context import ContextSpec
 from kodex.policies.monitor import SMOOTHING, Monitor, MonitorLearner, conformal_threshold
+from kodex.storage import check_output, new_file
 from kodex.tasks import TASKS
 from kodex.trajectory import Array, Trajectory
 
+FORMAT = "kodex-monitor"
 SHARE, FOLDS = 0.05, 5
 Scorer = Callable[[Array], Array]  # states of an episode, (T, n) -> (T,)
 KINDS = ("innovation", "distance", "leverage")
@@ -174,16 +176,19 @@ def table(rows: Sequence[dict[str, object]]) -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--out", type=Path, required=True, help="folder for monitor.json and .md")
+    parser.add_argument("--out", type=Path, required=True, help="folder for monitor.json")
     parser.add_argument("--recipe", default="koopman")
     parser.add_argument("--starts", type=int, default=60, help="per world")
     parser.add_argument("--task", nargs="*", default=list(TASKS))
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
+    file = options.out / "monitor.json"
+    check_output(file, replace=True, kind=f"{FORMAT} file")
     rows = [row for name in options.task for row in measured(name, options.recipe, options.starts)]
-    options.out.mkdir(parents=True, exist_ok=True)
-    (options.out / "monitor.json").write_text(json.dumps(rows, indent=1), encoding="utf-8")
+    content = {"format": FORMAT, "version": 1, "rows": rows}
+    with new_file(file, replace=True) as fresh:
+        fresh.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     print(table(rows))
 
 

@@ -15,9 +15,10 @@ import tyro
 from rich.console import Console
 
 from benchmarks.metaworld.methods import METHODS
-from benchmarks.metaworld.page import write_page
+from benchmarks.metaworld.page import FORMAT, check_page, read, write_page
 from benchmarks.metaworld.world import DRAWS, MT10, World
 from kodex.least_squares import one_blas_thread
+from kodex.storage import new_file
 
 RESULTS = Path("docs/results/metaworld")
 
@@ -37,14 +38,15 @@ class Options:
 
 def main(options: Options) -> None:
     console = Console()
+    check_page(options.results)
     warnings.filterwarnings("ignore", module="sklearn")  # 300 epochs, converged or not
     for draw in options.draws:
         shown_seed, unseen_seed = DRAWS[draw]
         for name in options.tasks:
             world, file = World(name), options.results / f"{name}.json"
-            found: dict[str, Any] = {"task": name, "draws": {}}
+            found: dict[str, Any] = {"format": FORMAT, "version": 1, "task": name, "draws": {}}
             if file.exists():
-                found = json.loads(file.read_text())
+                found = read(file)
             cells = found["draws"].setdefault(str(draw), {})
             wanted = [
                 (method, count)
@@ -77,10 +79,8 @@ def measured(world: World, method: str, shown: Any, seed: int, starts: int) -> d
 
 def write(file: Path, content: dict[str, Any]) -> None:
     """Exchange the file in one step, so that it is whole whenever somebody stops this."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    fresh = file.with_suffix(".new")
-    fresh.write_text(json.dumps(content) + "\n")
-    fresh.replace(file)
+    with new_file(file, replace=True) as fresh:
+        fresh.write_text(json.dumps(content) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

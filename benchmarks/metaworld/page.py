@@ -1,17 +1,21 @@
 """The page about the results, made of the results files alone."""
 
-import json
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
 from benchmarks.metaworld.world import MT10
 from kodex.evaluation import Comparison, holm, wilson_interval
+from kodex.storage import check_output, new_file, read_json
 
+PAGE = "README.md"
+FORMAT = "kodex-metaworld"
 METHODS = {"default": "`default`", "mlp": "MLP clone", "knn": "5 nearest neighbours"}
 COUNTS = (25, 10)
 LEVEL = 0.05  # of the adjusted p-values
-PAGE = """# Meta-World: the default recipe on other people's experts
+HEAD = """# Meta-World: the default recipe on other people's experts
+
+<!-- Made by `python -m benchmarks.metaworld`; do not edit. -->
 
 `make metaworld` collects demonstrations of Meta-World's scripted experts (version 3.1.1, 39 numbers
 of observation, 4 of action), learns with the default recipe, a plain MLP clone (256, 256; 300
@@ -32,12 +36,12 @@ Draws = dict[str, dict[str, Cell]]  # draw -> METHOD-COUNT -> cell
 
 def write_page(results: Path) -> None:
     """Write README.md beside the results files."""
-    tasks = {file.stem: json.loads(file.read_text())["draws"] for file in results.glob("*.json")}
+    tasks = {file.stem: read(file)["draws"] for file in results.glob("*.json")}
     groups: dict[str, dict[str, Draws]] = {
         "MT10": {name: tasks[name] for name in MT10 if name in tasks},
         "Outside MT10": {name: tasks[name] for name in sorted(tasks) if name not in MT10},
     }
-    parts = [PAGE]
+    parts = [HEAD]
     for title, group in groups.items():
         for count in COUNTS:
             shown = {name: draws for name, draws in group.items() if _cells(draws, "mlp", count)}
@@ -46,7 +50,20 @@ def write_page(results: Path) -> None:
                 said = " or ".join(map(str, draws))
                 parts.append(f"## {title}, {count} demonstrations, draws: {said}\n")
                 parts.append(_table(shown, count))
-    (results / "README.md").write_text("\n".join(parts))
+    with new_file(results / PAGE, replace=True) as fresh:
+        fresh.write_text("\n".join(parts), encoding="utf-8")
+
+
+def check_page(results: Path) -> None:
+    """Refuse, before anything is measured, a folder whose page somebody else made."""
+    check_output(results / PAGE, replace=True, kind="page of a benchmark")
+
+
+def read(file: Path) -> dict[str, Any]:
+    """Return what was measured of a task; refuse a file of something else."""
+    check_output(file, replace=True, kind=f"{FORMAT} file")
+    found: dict[str, Any] = read_json(file)
+    return found
 
 
 def _cells(draws: Draws, method: str, count: int) -> list[Cell]:

@@ -5,7 +5,6 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from benchmarks.peers.regressors import VALIDATING
 from benchmarks.peers.rows import Row, read
 from kodex.evaluation.comparison import PooledRate, interval_of_mean
 from kodex.storage import check_output, new_file
@@ -13,11 +12,12 @@ from kodex.storage import check_output, new_file
 PAGE = "README.md"
 TASKS = ("door", "reorientation", "tool", "relocation")
 COUNTS = (10, 25, 200)
-SEQUENCES = ("bc-rnn", "act", "diffusion")
 METHODS = (
     *("koopman", "default", "knn", "kernel-ridge"),
     *("mlp", "d3rlpy-bc", "xrfm"),
-    *SEQUENCES,
+    "bc-rnn",
+    "act",
+    "diffusion",
 )
 POINT = 0.01  # of success: as near to its best a method counts as having reached it
 
@@ -78,19 +78,7 @@ states and small ones: they say what to expect to need, and are no comparison.
 [1]: https://huggingface.co/docs/lerobot/main/hardware_guide
 """
 
-TRIED = """\
-The sequence policies (`bc-rnn`, `act`, `diffusion`) have their code here, but no training that
-could be reported. `bc-rnn` and `act` were tried on Door with 25 demonstrations and two seconds of
-training, to see that they learn, act and are evaluated: that was 7 steps of `bc-rnn` (batches of
-100) and 8 of `act` (batches of 8), about 0.3 s of the processor a step, the first ones included,
-and no success in 60 starts, as expected after so few. At that rate 60, 180 and 420 s are about 200,
-600 and 1,500 steps, against 200,000 and 100,000 by default. `diffusion` was never run.
-"""
-HELD_OUT = "Demonstrations that a heading counts, and that a method did not learn from:"
-MISTAKE = """\
-What was not used at all is a mistake of these rows: the methods learn from all demonstrations now,
-and are to be measured again.
-"""
+HELD_OUT = "Demonstrations that a heading counts, and that a method validates with:"
 GLANCE = "Success after the largest budget, and seconds until within one point of its own best."
 BUDGETS = "The rows of a method together are its time to success, within one training."
 
@@ -145,22 +133,19 @@ def _other_seeds(tasks: list[list[Row]]) -> Iterator[str]:
 
 
 def _held_out(rows: list[Row]) -> Iterator[str]:
-    """Say of whom a share of the demonstrations was held out, what for, and in which rows."""
+    """Say of whom a share of the demonstrations was held out, and in which rows."""
     methods: dict[str, list[str]] = {}
     for method in _values(rows, "method"):
         of_method = _of(rows, method=method)
         for share in sorted({row["held_out"] for row in of_method} - {0.0}):
-            use = "for validation" if method in VALIDATING else "not used at all"
             found = _of(of_method, held_out=share)
             where = "every row" if found == of_method else f"rows of {_places(found)}"
-            words = f"{100 * share:g} %, {use}, in {where}."
+            words = f"{100 * share:g} %, in {where}."
             methods.setdefault(words, []).append(f"`{method}`")
     yield from ("", "## Held out", "", HELD_OUT, "")
     yield from (f"- {', '.join(names)}: {words}" for words, names in methods.items())
     if not methods:
         yield "- none."
-    if any("not used" in words for words in methods):
-        yield from ("", *MISTAKE.splitlines())
 
 
 def _places(rows: list[Row]) -> str:
@@ -175,8 +160,6 @@ def _places(rows: list[Row]) -> str:
 def _missing(tasks: list[list[Row]]) -> Iterator[str]:
     """Give a line per task: which methods have no row with how many demonstrations."""
     found = {rows[0]["task"]: rows for rows in tasks}
-    if not any(_of(rows, method=name) for rows in tasks for name in SEQUENCES):
-        yield from (*TRIED.splitlines(), "")
     for task in TASKS:
         rows = found.get(task, [])
         gaps: dict[str, list[str]] = {}

@@ -9,9 +9,7 @@ from kodex.errors import InputError
 from kodex.storage import check_output, new_file, read_json
 
 Row = dict[str, Any]
-SAME = ("demonstrations", "method", "budget")  # and the seed: what names a row
-# what rows do not say that were measured before it was written down
-HELD_OUT = {"mlp": 0.2, "d3rlpy-bc": 0.2, "xrfm": 0.2}
+SAME = ("seed", "demonstrations", "method", "budget")  # what names a row
 
 
 def read(file: Path) -> list[Row]:
@@ -21,7 +19,7 @@ def read(file: Path) -> list[Row]:
     rows = read_json(file)
     if not isinstance(rows, list) or not all(map(_is_row, rows)):
         raise InputError(f"{file} holds something other than rows of peers: choose another folder")
-    return [{**row, **_untold(row)} for row in rows]
+    return rows
 
 
 def check_rows(file: Path) -> None:
@@ -44,13 +42,8 @@ def join(file: Path, row: Row) -> None:
 
 
 def _is_row(content: object) -> bool:
-    return isinstance(content, dict) and content.keys() >= {"task", *SAME}
-
-
-def _untold(row: Row) -> Row:
-    old = {"seed": 0, "held_out": HELD_OUT.get(row["method"], 0.0)}
-    return {name: value for name, value in old.items() if name not in row}
+    return isinstance(content, dict) and content.keys() >= {"task", "held_out", *SAME}
 
 
 def _key(row: Row) -> Sequence[Any]:
-    return [row["seed"], *(row[name] for name in SAME)]
+    return [row[name] for name in SAME]

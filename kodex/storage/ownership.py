@@ -38,6 +38,7 @@ KINDS = {
     "page": (rb"<!doctype html>", rb"<title>kodex: "),
     "page of peers": (rb"# [^\n]*\n\n<!-- Made by `python -m benchmarks\.peers ", rb""),
     "rows of peers": (rb'\[\s*\{"task": "[^"\n]*", "demonstrations": \d+, "', rb""),
+    "page of a benchmark": (rb"# [^\n]*\n\n<!-- Made by `python -m benchmarks\.", rb""),
     "page of results": (rb"# ", rb"\n<!-- Made by `make results` from "),
 }
 
