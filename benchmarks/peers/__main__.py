@@ -41,6 +41,7 @@ from benchmarks.peers.regressors import EPOCHS, REGRESSIONS, RegressionPeer
 from benchmarks.peers.rows import Row, check_rows, join
 from benchmarks.peers.sequences import SECONDS, SequencePeer
 from kodex.evaluation import VALIDATION_SEED, evaluate
+from kodex.experiments.conditions import Condition
 from kodex.interfaces import Policy
 from kodex.tasks import Task
 from kodex.trajectory import Trajectory
@@ -62,7 +63,9 @@ def main() -> None:
         "--in-turns", action="store_true", help="every method's first budget comes first"
     )
     parser.add_argument("--starts", type=int, default=60)
-    parser.add_argument("--seed", type=int, default=0, help="of the demonstrations and the peers")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="of the demonstrations, the starts and the peers"
+    )
     parser.add_argument("--out", type=Path, help="the folder of the results and their page")
     given = parser.parse_args()
     if given.out is not None:
@@ -97,7 +100,7 @@ def _rows(given: argparse.Namespace) -> Iterator[Row]:
                 "seed": given.seed,
                 "method": method,
                 "budget": point.learned.budget,
-                **_success(task, point.policy, given.starts),
+                **_success(task, point.policy, given.starts, given.seed),
                 "seconds": round(point.seconds, 3),
                 "held_out": round(point.learned.held_out, 3),
                 **({} if point.learned.steps is None else {"steps": point.learned.steps}),
@@ -131,8 +134,8 @@ def _curve(
     return of_peer(SequencePeer(method, given.seconds, given.seed), training)
 
 
-def _success(task: Task, policy: Policy, count: int) -> dict[str, Any]:
-    starts = task.starts("in", count=count, seed=VALIDATION_SEED)
+def _success(task: Task, policy: Policy, count: int, seed: int) -> dict[str, Any]:
+    starts = Condition("in", instances=count, seed=VALIDATION_SEED).starts(task, seed)
     success = evaluate(task, policy, starts, threads=1).score.success
     return {
         "successes": success.successes,

@@ -1,11 +1,13 @@
 """The page of the peers: what was measured, at a glance and per budget, from the files alone."""
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
 from benchmarks.peers.rows import Row, read
+from kodex.evaluation import wilson_interval
 from kodex.evaluation.comparison import PooledRate, interval_of_mean
 from kodex.storage import check_output, new_file
 
@@ -39,10 +41,11 @@ HEAD = """\
 Every method is given the same demonstrations of the shipped experts, as many in all as the heading
 says, with the same goal as context, and faces the same starts: those for validation, in
 distribution, so that looking at budgets chooses nothing by published starts. It learns from all
-demonstrations but those that were [held out](#held-out). One draw of demonstrations and one seed: a
-difference of a few points between two rows is not sure. Success in % with Wilson's 95 % interval;
-seconds of the processor to learn, on one thread of a machine that others used too (fewer of them
-while ours were measured), without importing packages. Nothing was tuned here, for anybody, but the
+demonstrations but those that were [held out](#held-out). `--seed 1` draws other demonstrations and
+starts, and seeds the method anew: where rows have several draws, their number and range stand
+behind the interval; where they have one, a difference of a few points is not sure. Success in %
+with Wilson's 95 % interval; seconds of the processor to learn, on one thread of a machine that
+others used too, without importing packages. Nothing was tuned here, for anybody, but the
 budget of 300 epochs, with 10 and 25 demonstrations, was added after shorter ones had been seen, so
 that no network is stopped early; with 200 the largest is 30, but 300 for `mlp` on Reorientation.
 Seconds to its best are those of the best of a few budgets, where one episode is 1.7 points: they
@@ -83,6 +86,28 @@ GLANCE = "Success after the largest budget, and seconds until within one point o
 BUDGETS = "The rows of a method together are its time to success, within one training."
 
 
+@dataclass(frozen=True)
+class Budget:
+    """What a method reached with a budget, in all draws of demonstrations together."""
+
+    successes: int
+    episodes: int
+    seconds: float  # to learn, mean of the draws
+    draws: tuple[float, ...]  # the success rate of each
+
+    @property
+    def rate(self) -> float:
+        """The success rate of all episodes."""
+        return self.successes / self.episodes
+
+    def __str__(self) -> str:
+        """Return success in %, and its range over the draws if there are several."""
+        said = _interval(self.rate, wilson_interval(self.successes, self.episodes))
+        if len(self.draws) == 1:
+            return said
+        return f"{said}; {len(self.draws)}: {100 * min(self.draws):.0f}–{100 * max(self.draws):.0f}"
+
+
 def check_page(folder: Path) -> None:
     """Refuse, before anything is measured, a folder whose page somebody else made."""
     check_output(folder / PAGE, replace=True, kind="page of peers")
@@ -97,10 +122,8 @@ def write_page(folder: Path) -> None:
 
 def page_of(folder: Path) -> str:
     """Return the page of what was measured in `folder`, as Markdown."""
-    measured = [rows for file in sorted(folder.glob("*.json")) if (rows := read(file))]
-    tasks = [_of(rows, seed=_seeds(rows)[0]) for rows in measured]
-    lines = [*HEAD.splitlines(), *_other_seeds(measured)]
-    lines += [*_held_out([row for rows in tasks for row in rows])]
+    tasks = [rows for file in sorted(folder.glob("*.json")) if (rows := read(file))]
+    lines = [*HEAD.splitlines(), *_held_out([row for rows in tasks for row in rows])]
     lines += ["", "## At a glance", "", GLANCE]
     for rows in tasks:
         curves = {f"`{name}`": _of(rows, method=name) for name in _values(rows, "method")}
@@ -115,21 +138,8 @@ def page_of(folder: Path) -> str:
             for name in _values(rows, "method")
             for budget in _values(_of(rows, method=name), "budget")
         }
-        lines += _table(rows, curves, "learn, s", _last)
+        lines += _table(rows, curves, "learn, s", _seconds)
     return "\n".join(lines) + "\n"
-
-
-def _seeds(rows: list[Row]) -> list[int]:
-    return sorted(_values(rows, "seed"))
-
-
-def _other_seeds(tasks: list[list[Row]]) -> Iterator[str]:
-    """Say which seeds are measured and not shown: rows of two draws are no curve."""
-    for rows in tasks:
-        first, *others = _seeds(rows)
-        if others:
-            name, seeds = rows[0]["task"].capitalize(), ", ".join(map(str, others))
-            yield from ("", f"{name} shows seed {first}; its file has seed {seeds} too.")
 
 
 def _held_out(rows: list[Row]) -> Iterator[str]:
@@ -185,15 +195,14 @@ def _means(tasks: list[list[Row]]) -> Iterator[str]:
         cells = []
         for count in counts:
             curves = [_of(rows, method=method, demonstrations=count) for rows in tasks]
-            cells.append(_mean([_last(each)[0] for each in curves]) if all(curves) else "")
+            cells.append(_mean([_last(each) for each in curves]) if all(curves) else "")
         if any(cells):
             yield f"| `{method}` | " + " | ".join(cells) + " |"
 
 
-def _mean(rows: list[Row]) -> str:
-    rates = [PooledRate(row["successes"], row["episodes"], 1.0, clustered=False) for row in rows]
-    low, high = interval_of_mean(rates)
-    return f"{100 * mean(map(_rate, rows)):.1f} [{100 * low:.1f}, {100 * high:.1f}]"
+def _mean(budgets: list[Budget]) -> str:
+    rates = [PooledRate(each.successes, each.episodes, 1.0, clustered=False) for each in budgets]
+    return _interval(mean(each.rate for each in budgets), interval_of_mean(rates))
 
 
 def _values(rows: list[Row], field: str) -> list[Any]:
@@ -208,37 +217,51 @@ def _table(
     rows: list[Row],
     lines: Mapping[str, list[Row]],
     seconds: str,
-    cell: Callable[[list[Row]], tuple[Row, float]],
+    seconds_of: Callable[[list[Row]], float],
 ) -> Iterator[str]:
     """Give a heading and a line per entry of `lines`, with two columns per demonstrations."""
     counts = sorted(_values(rows, "demonstrations"))
     starts = " and ".join(str(each) for each in sorted(_values(rows, "episodes")))
-    yield from ("", f"### {rows[0]['task'].capitalize()}, {starts} starts", "")
+    yield from ("", f"### {rows[0]['task'].capitalize()}, {starts} starts per draw", "")
     yield "| | " + " | ".join(f"{count} demonstrations | {seconds}" for count in counts) + " |"
     yield "| --- |" + " ---: | ---: |" * len(counts)
     for name, found in lines.items():
         of_counts = [_of(found, demonstrations=count) for count in counts]
-        cells = [_success(*cell(each)) if each else " | " for each in of_counts]
+        cells = [f"{_last(each)} | {seconds_of(each):.1f}" if each else " | " for each in of_counts]
         yield f"| {name} | " + " | ".join(cells) + " |"
 
 
-def _last(curve: list[Row]) -> tuple[Row, float]:
-    """Return the row of the largest budget, and its seconds."""
-    row = max(curve, key=lambda each: each["seconds"])
-    return row, row["seconds"]
+def _budgets(curve: list[Row]) -> list[Budget]:
+    """Return the budgets of a method, with all draws of each together."""
+    found = (_of(curve, budget=budget) for budget in _values(curve, "budget"))
+    return [
+        Budget(
+            sum(row["successes"] for row in rows),
+            sum(row["episodes"] for row in rows),
+            mean(row["seconds"] for row in rows),
+            tuple(row["successes"] / row["episodes"] for row in rows),
+        )
+        for rows in found
+    ]
 
 
-def _reached(curve: list[Row]) -> tuple[Row, float]:
-    """Return the row of the largest budget, and the seconds until nearly the best of all."""
-    best = max(map(_rate, curve))
-    return _last(curve)[0], min(row["seconds"] for row in curve if _rate(row) >= best - POINT)
+def _last(curve: list[Row]) -> Budget:
+    """Return the largest budget."""
+    return max(_budgets(curve), key=lambda each: each.seconds)
 
 
-def _rate(row: Row) -> float:
-    rate: float = row["successes"] / row["episodes"]
-    return rate
+def _seconds(curve: list[Row]) -> float:
+    """Return the seconds of the largest budget."""
+    return _last(curve).seconds
 
 
-def _success(row: Row, seconds: float) -> str:
-    rate, low, high = (100 * each for each in (_rate(row), row["low"], row["high"]))
-    return f"{rate:.1f} [{low:.1f}, {high:.1f}] | {seconds:.1f}"
+def _reached(curve: list[Row]) -> float:
+    """Return the seconds until success is nearly the best of all budgets."""
+    budgets = _budgets(curve)
+    best = max(each.rate for each in budgets)
+    return min(each.seconds for each in budgets if each.rate >= best - POINT)
+
+
+def _interval(rate: float, ends: tuple[float, float]) -> str:
+    low, high = (100 * each for each in ends)
+    return f"{100 * rate:.1f} [{low:.1f}, {high:.1f}]"

@@ -6,6 +6,7 @@ import shutil
 import sys
 from math import sqrt
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,7 +15,7 @@ from benchmarks.peers.curves import Learned, Point
 from benchmarks.peers.page import page_of, write_page
 from benchmarks.peers.rows import join, read
 from kodex.errors import InputError
-from kodex.evaluation import wilson_interval
+from kodex.evaluation import Rate, wilson_interval
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "results" / "peers"
 
@@ -27,13 +28,17 @@ def row(method, count, successes, seconds, budget=None, **more):
         "budget": budget,
         "successes": successes,
         "episodes": 50,
-        "low": 0.5,
-        "high": 0.75,
         "seconds": seconds,
         "seed": 0,
         "held_out": 0.0,
         **more,
     }
+
+
+def rate(successes, episodes=50):
+    """Return success in % and its interval, as the page writes them."""
+    low, high = (100 * each for each in wilson_interval(successes, episodes))
+    return f"{100 * successes / episodes:.1f} [{low:.1f}, {high:.1f}]"
 
 
 def lines_of(folder, rows):
@@ -47,10 +52,10 @@ def test_the_page_has_a_line_per_method_and_a_pair_of_columns_per_number_of_demo
     lines = lines_of(
         tmp_path, [row("knn", 10, 30, 0.04), row("xrfm", 10, 31, 12.0), row("knn", 200, 49, 0.1)]
     )
-    assert "### Door, 50 starts" in lines
+    assert "### Door, 50 starts per draw" in lines
     assert "| | 10 demonstrations | learn, s | 200 demonstrations | learn, s |" in lines
-    assert "| `knn` | 60.0 [50.0, 75.0] | 0.0 | 98.0 [50.0, 75.0] | 0.1 |" in lines
-    assert "| `xrfm` | 62.0 [50.0, 75.0] | 12.0 |  |  |" in lines
+    assert f"| `knn` | {rate(30)} | 0.0 | {rate(49)} | 0.1 |" in lines
+    assert f"| `xrfm` | {rate(31)} | 12.0 |  |  |" in lines
 
 
 def test_at_a_glance_is_the_largest_budget_and_the_first_seconds_of_nearly_the_best(tmp_path):
@@ -62,8 +67,8 @@ def test_at_a_glance_is_the_largest_budget_and_the_first_seconds_of_nearly_the_b
             row("mlp", 10, 39, 9.0, "30 epochs"),
         ],
     )
-    assert "| `mlp` | 78.0 [50.0, 75.0] | 3.0 |" in lines
-    assert "| `mlp`, 30 epochs | 78.0 [50.0, 75.0] | 9.0 |" in lines
+    assert f"| `mlp` | {rate(39)} | 3.0 |" in lines
+    assert f"| `mlp`, 30 epochs | {rate(39)} | 9.0 |" in lines
 
 
 def test_a_row_that_is_measured_again_takes_the_place_of_the_old_one_and_leaves_the_others(
@@ -120,12 +125,21 @@ def test_another_seed_is_another_row(tmp_path):
     assert [(each["seed"], each["successes"]) for each in read(file)] == [(0, 5), (1, 4), (2, 3)]
 
 
-def test_the_page_shows_the_first_seed_and_says_that_there_are_others(tmp_path):
-    rows = [row("knn", 10, 50, 1.0, seed=2), row("knn", 10, 25, 1.0, seed=1)]
-    lines = lines_of(tmp_path, rows)
-    assert "| `knn` | 50.0 [50.0, 75.0] | 1.0 |" in lines
-    assert "Door shows seed 1; its file has seed 2 too." in lines
-    assert not any("its file has" in line for line in lines_of(tmp_path, rows[1:]))
+def test_draws_are_one_rate_with_their_number_and_range_behind_it(tmp_path):
+    rows = [row("knn", 10, count, 1.0 + seed, seed=seed) for seed, count in enumerate((50, 25, 45))]
+    lines = lines_of(tmp_path, [*rows, row("mlp", 10, 40, 1.0)])
+    assert f"| `knn` | {rate(120, 150)}; 3: 50–100 | 2.0 |" in lines
+    assert f"| `mlp` | {rate(40)} | 1.0 |" in lines
+
+
+def test_the_best_budget_is_the_best_of_all_draws_together(tmp_path):
+    first, second = {"3 epochs": (50, 10), "10 epochs": (40, 30)}, ("3 epochs", "10 epochs")
+    rows = [
+        row("mlp", 10, first[budget][seed], 1.0 + 2.0 * index, budget, seed=seed)
+        for seed in (0, 1)
+        for index, budget in enumerate(second)
+    ]
+    assert f"| `mlp` | {rate(70, 100)}; 2: 60–80 | 3.0 |" in lines_of(tmp_path, rows)
 
 
 def test_what_is_measured_says_its_seed_and_what_was_held_out(monkeypatch):
@@ -140,6 +154,19 @@ def test_what_is_measured_says_its_seed_and_what_was_held_out(monkeypatch):
     monkeypatch.setattr(peers, "_success", lambda *_: {"successes": 1, "episodes": 2})
     (found,) = peers._rows(given)
     assert (found["seed"], found["held_out"], drawn) == (3, 0.0, [3])
+
+
+def test_draws_have_no_start_in_common(monkeypatch):
+    faced = []
+    score = SimpleNamespace(score=SimpleNamespace(success=Rate(1, 3)))
+    monkeypatch.setattr(
+        peers, "evaluate", lambda _, __, starts, **___: faced.append(starts) or score
+    )
+    for seed in (0, 1):
+        peers._success(peers.kodex.task("door"), None, 3, seed)
+    first, second = (set(each.indices) for each in faced)
+    assert len(first) == len(second) == 3
+    assert not first & second
 
 
 SOMEBODYS = ("# My notes\n", "# Results\n\n<!-- Made by `make results` from outcomes.json -->\n")
@@ -191,11 +218,11 @@ def test_published_rows_may_be_joined_and_their_page_written_again(tmp_path):
         shutil.copy(path, tmp_path)
     for file in tmp_path.glob("*.json"):
         before = read(file)
-        join(file, row("mlp", 10, 1, 1.0, seed=7))
-        join(file, row("mlp", 25, 1, 1.0, seed=7))
+        join(file, row("knn", 10, 1, 1.0, seed=7))
+        join(file, row("knn", 25, 1, 1.0, seed=7))
         assert read(file)[: len(before)] == before
     write_page(tmp_path)
-    assert "its file has seed 7 too" in (tmp_path / "README.md").read_text()
+    assert "; 2: 2–73 |" in (tmp_path / "README.md").read_text()
 
 
 def test_a_crash_while_rows_or_the_page_are_written_leaves_the_old_ones(tmp_path, monkeypatch):
