@@ -100,7 +100,7 @@ class CloningLearner:
     hidden: tuple[int, ...] = (64, 128, 64)
     config: TrainingConfig = PAPER_TRAINING
     standardise: bool = False  # states and actions
-    held_out: float = 0.2  # of the demonstrations, if none are given to validate with
+    held_out: float = 0.2  # of the demonstrations, if none are given to validate with; 0: none
     seed: int = seed_field()
     show_progress: bool = True
 

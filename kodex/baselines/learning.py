@@ -225,9 +225,12 @@ def split(
 ) -> tuple[Sequence[Trajectory], Sequence[Trajectory]]:
     """Return what to train and what to validate with: whole demonstrations.
 
-    Without `validation`, a seeded share is held out; a single demonstration serves as both.
+    Without `validation`, a seeded share is held out; a single demonstration serves as both, and
+    all of them do if the share is zero.
     """
     check_training(training, validation, actions=actions)
+    if validation is None and learner.held_out == 0.0:
+        return training, training
     if validation is None:
         return hold_out(training, learner.held_out, learner.seed, purpose="baseline")
     return training, validation

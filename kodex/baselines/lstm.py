@@ -96,7 +96,7 @@ class LstmLearner:
     config: TrainingConfig = PAPER_TRAINING
     teacher_forcing: bool = True  # train on demonstrated states instead of its own predictions
     standardise: bool = False  # states in standard units, and predictions of changes
-    held_out: float = 0.2  # of the demonstrations, if none are given to validate with
+    held_out: float = 0.2  # of the demonstrations, if none are given to validate with; 0: none
     seed: int = seed_field()
     show_progress: bool = True
 

@@ -117,7 +117,7 @@ class NdpLearner:
     weight_gain: float = 1000.0
     config: TrainingConfig = PAPER_TRAINING
     standardise: bool = False
-    held_out: float = 0.2  # of the demonstrations, if none are given to validate with
+    held_out: float = 0.2  # of the demonstrations, if none are given to validate with; 0: none
     seed: int = seed_field()
     show_progress: bool = True
 

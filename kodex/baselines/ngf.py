@@ -129,7 +129,7 @@ class NgfLearner:
     warm_ups: tuple[WarmUp, ...] = ()  # one after the other, before whole episodes
     config: TrainingConfig = PAPER_TRAINING
     standardise: bool = False
-    held_out: float = 0.2  # of the demonstrations, if none are given to validate with
+    held_out: float = 0.2  # of the demonstrations, if none are given to validate with; 0: none
     seed: int = seed_field()
     show_progress: bool = True
 

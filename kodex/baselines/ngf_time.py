@@ -122,7 +122,7 @@ class NgfTimeLearner:
     damping_sign: Literal[-1, 1] = 1  # the authors'; -1 takes energy away, as damping should
     config: TrainingConfig = PAPER_TRAINING
     standardise: bool = False
-    held_out: float = 0.2  # of the demonstrations, if none are given to validate with
+    held_out: float = 0.2  # of the demonstrations, if none are given to validate with; 0: none
     seed: int = seed_field()
     show_progress: bool = True
 

@@ -74,7 +74,7 @@ class NnLearner:
     config: TrainingConfig = PAPER_TRAINING
     unroll: int = 1  # steps from its own predictions in training; 1: teacher forcing
     standardise: bool = False  # states in standard units, and predictions of changes
-    held_out: float = 0.2  # of the demonstrations, if none are given to validate with
+    held_out: float = 0.2  # of the demonstrations, if none are given to validate with; 0: none
     seed: int = seed_field()
     show_progress: bool = True
 

@@ -197,6 +197,16 @@ def test_one_demonstration_alone_is_enough_to_begin_with(name):
 
 
 @every_baseline
+def test_where_nothing_is_held_out_all_demonstrations_are_learned_from(name):
+    some, first = demonstrations(MOTIONS["rotation"], 3), firsts(2, seed=3)
+    learner = replace(brief(SMALL[name]), held_out=0.0)
+    alone, beside = (learner.fit(some, validation) for validation in (None, some))
+    assert answers(alone, first).tobytes() == answers(beside, first).tobytes()
+    fewer = replace(learner, held_out=0.34).fit(some)
+    assert answers(alone, first).tobytes() != answers(fewer, first).tobytes()
+
+
+@every_baseline
 def test_a_training_resumes_from_its_checkpoint(name, tmp_path):
     some, first = demonstrations(MOTIONS["rotation"], 4), firsts(2, seed=3)
     learner = brief(SMALL[name])

@@ -25,7 +25,8 @@ from kodex.experiments.studies import STUDIES, Options, study_named
 from kodex.experts import collect
 from kodex.least_squares import one_blas_thread
 from kodex.policies import ConditionedLearner, LiftedLearner, TrackingLearner, load
-from kodex.policies.recipes import recipe
+from kodex.policies.parts import part_of
+from kodex.policies.recipes import PresetLearner, recipe
 from kodex.rollout import roll_out
 from kodex.tasks import task
 from kodex.trajectory import ActionRange
@@ -424,3 +425,14 @@ def test_a_row_that_needs_more_demonstrations_than_there_are_is_refused():
 def test_a_wrong_row_is_answered_with_the_nearest():
     with pytest.raises(InputError, match="did you mean default"):
         STUDIES["methods"].cells(Options(methods=("defaults",)))
+
+
+def test_a_row_without_a_learner_is_the_expert_and_nobody_else():
+    for study in STUDIES.values():
+        assert {row.name for row in study.rows if row.learner is None} <= {"expert"}, study.name
+
+
+def test_the_network_of_all_demonstrations_is_that_of_bc_without_held_out_ones():
+    (row,) = (each for each in STUDIES["ten"].rows if each.name == "bc-of-all")
+    alone = part_of(row.learner, "inner")
+    assert alone == replace(PresetLearner("bc").learner_for("door"), held_out=0.0)
