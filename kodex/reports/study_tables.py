@@ -72,8 +72,8 @@ def against(study: StudyResults) -> str:
     return (
         f"Success minus that of `{study.plan.main}` in points, on the same starts, with its 95 % "
         "interval. †: p < 0.05 by McNemar's exact test (Obuchowski's for clustered pairs), "
-        "adjusted by Holm's method for all rows and conditions of the task. Only such a "
-        "difference is called better or worse."
+        "adjusted by Holm's method for all rows and conditions of the task, and a difference to "
+        "the same side in every draw of demonstrations. Only such a one is called better or worse."
     )
 
 
@@ -303,18 +303,36 @@ def _thrown_out(results: Sequence[Results]) -> str:
 def _differences(study: StudyResults, lines: Mapping[str, Line]) -> dict[tuple[str, str], str]:
     """Return what is said of each row and condition that can be paired with the main row's."""
     found: dict[tuple[str, str], PooledDifference] = {}
+    agreed: set[tuple[str, str]] = set()
     main = lines[study.plan.main].results if study.plan.main in lines else {}
     for row, line in lines.items():
         for condition, results in line.results.items():
             if row != study.plan.main and condition in main:
-                difference = compare_pooled(*_common(results, main[condition]))
+                first, second = _common(results, main[condition])
+                difference = compare_pooled(first, second)
                 if difference is not None:
                     found[row, condition] = difference
+                    if _to_one_side(first, second):
+                        agreed.add((row, condition))
     adjusted = holm([each.p_value for each in found.values()])
     return {
-        pair: _difference(each, p_value)
+        pair: _difference(each, sure=p_value < SURE and pair in agreed)
         for (pair, each), p_value in zip(found.items(), adjusted, strict=True)
     }
+
+
+def _to_one_side(first: Sequence[Score], second: Sequence[Score]) -> bool:
+    """Return whether the first is above the second with every seed, or below it with every seed.
+
+    Seeds that have no partner cannot disagree.
+    """
+    if len(first) != len(second):
+        return True
+    signs = {
+        (one.success.rate > other.success.rate) - (one.success.rate < other.success.rate)
+        for one, other in zip(first, second, strict=True)
+    }
+    return signs in ({1}, {-1})
 
 
 def _common(first: Sequence[Results], second: Sequence[Results]) -> tuple[list[Score], list[Score]]:
@@ -325,10 +343,9 @@ def _common(first: Sequence[Results], second: Sequence[Results]) -> tuple[list[S
     return _scores(first, seeds), _scores(second, seeds)
 
 
-def _difference(found: PooledDifference, p_value: float) -> str:
-    middle = f"{100 * found.difference:+.1f}"
-    sure = "†" if p_value < SURE else ""
-    return f"{middle}{sure} [{100 * found.low:+.1f}, {100 * found.high:+.1f}]"
+def _difference(found: PooledDifference, *, sure: bool) -> str:
+    middle = f"{100 * found.difference:+.1f}" + ("†" if sure else "")
+    return f"{middle} [{100 * found.low:+.1f}, {100 * found.high:+.1f}]"
 
 
 def _scores(results: Sequence[Results], seeds: Collection[int] | None = None) -> list[Score]:

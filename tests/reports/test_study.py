@@ -131,6 +131,27 @@ def test_known_episodes_are_clustered_by_start_and_compared_with_the_main_row(fo
     assert against == f"| `theirs` | -40.0† [{low}, {high}] |"
 
 
+@pytest.mark.parametrize(("second_draw", "sure"), [(20, False), (21, False), (22, True)])
+def test_a_difference_is_sure_only_if_every_draw_agrees(tmp_path, second_draw, sure):
+    for row, rates in {"default": (0, 21), "theirs": (30, second_draw)}.items():
+        for seed, successes in enumerate(rates):
+            starts = tuple(range(40 * seed, 40 * seed + 40))
+            succeeded = tuple(index < successes for index in range(40))
+            score = Score(
+                "door",
+                Rate(successes, 40),
+                failures=0,
+                means={},
+                episodes=Episodes("in", 7, starts, succeeded),
+            )
+            results = Results("door", row, score, "in", 7, provenance={"seeds": {"learner": seed}})
+            write_results(tmp_path / "door" / row / f"seed-{seed}" / "in.json", results)
+    plan("default", "theirs", tasks=("door",)).write(tmp_path)
+    against = lines_of(tmp_path, "| `theirs`")[-1]
+    difference = f"{100 * (30 + second_draw - 21) / 80:+.1f}"
+    assert against.startswith(f"| `theirs` | {difference}{'†' if sure else ''} [")
+
+
 def test_a_copy_of_the_folder_gives_the_same_report(folder, tmp_path):
     page = write_report(folder)
     copy = shutil.copytree(folder, tmp_path / "copy")
