@@ -5,24 +5,25 @@ results beside it. The page is made of these files alone, and a test fails when 
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from scipy.stats import spearmanr
+
+from benchmarks.paired import FAIR, LETTER, WITH_FEWER, differences, learned_again
+from benchmarks.published import RESULTS, heading, line_of, row_of
 from kodex.evaluation import Results, pooled
 from kodex.experiments.studies import COUNTS
-from kodex.reports.study import EXPERT, Line, StudyResults
-from kodex.reports.study_file import FILE, read_study_file
+from kodex.reports.study import EXPERT, Line
 from kodex.storage import new_file
 
-RESULTS = Path(__file__).parents[1] / "docs" / "results"
 PAGE, PRINTED = RESULTS / "paper" / "README.md", RESULTS / "paper" / "paper.json"
 METHODS = {"kodex": "KODex", "nn": "NN", "lstm": "LSTM", "ndp": "NDP", "ngf": "NGF"}
 SIZES = ("small", "median", "large")
 # What stands for the paper's operator here: to the letter, and with the ridge controller.
 OPERATORS = ("paper", "set3")
 OURS = ("bc", "koopman", "default")  # beside the paper's methods
+ACTING_AT_ONCE = ("koopman", "default", "kernel-ridge")  # these track no reference
 AS_TRAINED = "ngf-time-paper-small"  # NGF as its authors trained it, in its smallest size
 
 HEAD = """\
@@ -55,10 +56,17 @@ methods` and `kodex reproduce paper-baselines`, unseen starts ([methods](../meth
 OUTSIDE = """\
 Out of distribution. The paper has a figure. The same studies.
 """
+DIFFERENCES = """\
+Success of the paper's operator minus that of another method in points, with its 95 % interval, on
+the starts and draws that both have. †: p < 0.05 by McNemar's exact test, adjusted by Holm's method
+for all rows and conditions of the task in the table, and a difference to the same side in every
+draw of demonstrations.
+"""
 ERRORS = """\
-The distance of the generated joints from the expert's, its mean over joints, steps and unseen
-starts in distribution. The paper has a figure. The same studies. A prediction that runs away makes
-a mean of its own: 1e+11 says that it does.
+The distance of the joints that a reference generates from the expert's, its mean over joints, steps
+and unseen starts in distribution; what tracks no reference generates none. The paper has a figure.
+The same studies. A prediction that runs away makes a mean of its own: 1e+11 says that it does.
+Below, the rank correlation (Spearman) of that error with success, over the methods of a setting.
 """
 LEARNING = """\
 Seconds of one core to learn from 200 demonstrations, the least of the draws. The paper has a
@@ -86,6 +94,13 @@ AGAIN = """\
 The same after learning again from 200 episodes of the expert under the variation: the controller
 of what tracks a reference, everything of `koopman` and of `default`, which track none.
 """
+PAIRED = """\
+Means of the tasks and the four variations, in %, on the starts and draws that both studies have,
+and the difference in points with its 95 % interval, each start being one cluster. Before:
+[variations](../variations/README.md), and for what it does not have
+[operator](../operator/README.md); after: [relearned](../relearned/README.md). The controller of
+what tracks a reference is learned again, and everything of the others.
+"""
 ACTING = """\
 Milliseconds per inference. In the paper with their standard deviation; here the median with the
 range of nine in ten, of one robot in seconds of the processor, in the fair setting
@@ -108,12 +123,13 @@ def page() -> str:
     """Return the page as Markdown, from the files alone."""
     printed = json.loads(PRINTED.read_text(encoding="utf-8"))
     tasks = printed["tasks"]
-    experts = ", ".join(f"{_line('methods', each, EXPERT).rate('in'):.1f}" for each in tasks)
+    experts = ", ".join(f"{line_of('methods', each, EXPERT).rate('in'):.1f}" for each in tasks)
     lines = [HEAD.format(expert=experts)]
     for title, text, tables in (
         ("Success with 200 demonstrations", SUCCESS, _success(printed)),
         ("Out of distribution", OUTSIDE, _measured(tasks, _success_in("out"))),
-        ("Imitation error", ERRORS, _measured(tasks, _error)),
+        ("Differences", DIFFERENCES, _differences(tasks)),
+        ("Imitation error", ERRORS, _errors(tasks)),
         ("Time to learn", LEARNING, _measured(tasks, _seconds)),
         ("Fewer demonstrations", FEWER, _fewer(tasks)),
         ("Sizes of the networks", BY_SIZE, _sizes(printed)),
@@ -123,6 +139,7 @@ def page() -> str:
             AGAIN,
             _variations(printed, "relearned", "relearned", "-relearned"),
         ),
+        ("Before and after learning again", PAIRED, learned_again(tasks, printed["variations"])),
         ("Time of an inference", ACTING, _milliseconds(printed)),
         ("Observables and eigenvalues", OBSERVABLES, _operators(printed)),
     ):
@@ -132,20 +149,20 @@ def page() -> str:
 
 def _success(printed: dict[str, Any]) -> Iterator[str]:
     tasks = printed["tasks"]
-    yield from _heading(tasks)
-    yield _row("the expert", _rates("methods", tasks, EXPERT, "in"))
+    yield from heading(tasks)
+    yield row_of("the expert", _rates("methods", tasks, EXPERT, "in"))
     for method, name in METHODS.items():
         best = printed["success"].get(method) or _best(printed["sizes"][method])
-        yield _row(f"**{name}**, in the paper", map(_number, best))
+        yield row_of(f"**{name}**, in the paper", map(_number, best))
         known = (
             (("methods", row) for row in OPERATORS)
             if method == "kodex"
             else (("paper-baselines", f"{method}-paper"), ("methods", method))
         )
         for study, row in known:
-            yield _row(f"`{row}`", _rates(study, tasks, row, "in"))
+            yield row_of(f"`{row}`", _rates(study, tasks, row, "in"))
     for study, row in (("paper-baselines", "bc-paper"), *(("methods", row) for row in OURS)):
-        yield _row(f"`{row}`", _rates(study, tasks, row, "in"))
+        yield row_of(f"`{row}`", _rates(study, tasks, row, "in"))
 
 
 def _best(sizes: dict[str, list[Any]]) -> list[Any]:
@@ -155,7 +172,7 @@ def _best(sizes: dict[str, list[Any]]) -> list[Any]:
 
 def _measured(tasks: Sequence[str], cell: Callable[[Line], str]) -> Iterator[str]:
     """Give a table of what `cell` says of every row, to the letter and trained fairly."""
-    yield from _heading(tasks)
+    yield from heading(tasks)
     for study, row in (
         *(("methods", row) for row in (EXPERT, *OPERATORS)),
         *(
@@ -165,9 +182,44 @@ def _measured(tasks: Sequence[str], cell: Callable[[Line], str]) -> Iterator[str
         ),
         *(("methods", row) for row in ("koopman", "default", "kernel-ridge", "knn")),
     ):
-        cells = [cell(_line(study, task, row)) for task in tasks]
+        if cell is _error and row in ACTING_AT_ONCE:
+            continue
+        cells = [cell(line_of(study, task, row)) for task in tasks]
         if any(cells):
-            yield _row("the expert" if row == EXPERT else f"`{row}`", cells)
+            yield row_of("the expert" if row == EXPERT else f"`{row}`", cells)
+
+
+def _differences(tasks: Sequence[str]) -> Iterator[str]:
+    yield from ("### To the letter", "", *differences(LETTER, tasks, ("in", "out")))
+    yield from ("", "### Trained fairly", "", *differences(FAIR, tasks, ("in", "out")))
+    yield from (
+        "",
+        "### With ten and 25 demonstrations",
+        "",
+        *differences(WITH_FEWER, tasks, ("in",)),
+    )
+
+
+def _errors(tasks: Sequence[str]) -> Iterator[str]:
+    yield from _measured(tasks, _error)
+    yield ""
+    yield from heading(tasks)
+    for name, pairs in (("to the letter", LETTER), ("trained fairly", FAIR)):
+        rows = [pairs[0].ours, *(each.theirs for each in pairs)]
+        yield row_of(f"error and success, {name}", (_ranks(task, rows) for task in tasks))
+
+
+def _ranks(task: str, rows: Sequence[tuple[str, str]]) -> str:
+    """Return the rank correlation of error and success, and of how many methods."""
+    lines = [line_of(study, task, row) for study, row in rows]
+    known = [
+        (error, rate)
+        for each in lines
+        if (error := each.mean_of("generated_error")) is not None
+        and (rate := each.rate("in")) is not None
+    ]
+    errors, rates = ([pair[index] for pair in known] for index in (0, 1))
+    return f"{spearmanr(errors, rates).statistic:+.1f} ({len(known)})"
 
 
 def _success_in(condition: str) -> Callable[[Line], str]:
@@ -192,22 +244,22 @@ def _fewer(tasks: Sequence[str]) -> Iterator[str]:
     }
     for task in tasks:
         yield from ("", f"### {task.capitalize()}, fewer demonstrations", "")
-        yield _row("", (f"`{each}`" for each in methods))
+        yield row_of("", (f"`{each}`" for each in methods))
         yield "| ---: |" + " ---: |" * len(methods)
         for count in COUNTS:
-            lines = (_line(study, task, f"{row}-{count}") for row, study in methods.items())
-            yield _row(str(count), map(_success_in("in"), lines))
+            lines = (line_of(study, task, f"{row}-{count}") for row, study in methods.items())
+            yield row_of(str(count), map(_success_in("in"), lines))
 
 
 def _sizes(printed: dict[str, Any]) -> Iterator[str]:
     tasks = printed["tasks"]
-    yield from _heading(tasks)
+    yield from heading(tasks)
     for method, sizes in printed["sizes"].items():
         for size in SIZES:
-            yield _row(f"**{METHODS[method]}**, {size}, in the paper", map(_number, sizes[size]))
+            yield row_of(f"**{METHODS[method]}**, {size}, in the paper", map(_number, sizes[size]))
             row = f"{method}-{size}"
-            yield _row(f"`{row}`", _rates("sizes", tasks, row, "in"))
-    yield _row(f"`{AS_TRAINED}`", _rates("paper-baselines", tasks, AS_TRAINED, "in"))
+            yield row_of(f"`{row}`", _rates("sizes", tasks, row, "in"))
+    yield row_of(f"`{AS_TRAINED}`", _rates("paper-baselines", tasks, AS_TRAINED, "in"))
 
 
 def _variations(printed: dict[str, Any], controller: str, study: str, ending: str) -> Iterator[str]:
@@ -216,54 +268,45 @@ def _variations(printed: dict[str, Any], controller: str, study: str, ending: st
     for task in printed["tasks"]:
         numbers = printed["robustness"][task]
         yield from ("", f"### {task.capitalize()}, {controller}", "")
-        yield from _heading(names)
+        yield from heading(names)
         if not ending:
-            yield _row("**expert**, in the paper", map(_number, numbers["expert"]))
-        yield _row("the expert", _cells(study, task, EXPERT, conditions))
+            yield row_of("**expert**, in the paper", map(_number, numbers["expert"]))
+        yield row_of("the expert", _cells(study, task, EXPERT, conditions))
         for method, name in METHODS.items():
-            yield _row(f"**{name}**, in the paper", map(_number, numbers[controller][method]))
+            yield row_of(f"**{name}**, in the paper", map(_number, numbers[controller][method]))
             for row in OPERATORS if method == "kodex" else (method,):
-                yield _row(f"`{row}`", _cells(study, task, row, conditions))
+                yield row_of(f"`{row}`", _cells(study, task, row, conditions))
         for row in ("koopman", "default"):
             # the study `variations` has no row of the operator that acts; `operator` has
             where = "operator" if study == "variations" else study
-            yield _row(f"`{row}`", _cells(where, task, row, conditions))
+            yield row_of(f"`{row}`", _cells(where, task, row, conditions))
 
 
 def _milliseconds(printed: dict[str, Any]) -> Iterator[str]:
     tasks = printed["tasks"]
-    yield from _heading(tasks)
+    yield from heading(tasks)
     for method, name in METHODS.items():
-        yield _row(
+        yield row_of(
             f"**{name}**, in the paper",
             (f"{mean:.2f} ± {spread:.2f}" for mean, spread in printed["milliseconds"][method]),
         )
         row = "set3" if method == "kodex" else method
-        yield _row(f"`{row}`", (_action(_line("methods", task, row)) for task in tasks))
+        yield row_of(f"`{row}`", (_action(line_of("methods", task, row)) for task in tasks))
 
 
 def _operators(printed: dict[str, Any]) -> Iterator[str]:
     tasks = printed["tasks"]
-    yield from _heading(tasks)
+    yield from heading(tasks)
     for row, counts in printed["observables"].items():
-        yield _row(f"**{row.capitalize()}**, in the paper", map(str, counts))
-        operators = [_line("observables", task, row).operator for task in tasks]
-        yield _row(
+        yield row_of(f"**{row.capitalize()}**, in the paper", map(str, counts))
+        operators = [line_of("observables", task, row).operator for task in tasks]
+        yield row_of(
             f"`{row}`", ("" if each is None else str(each.observables) for each in operators)
         )
-    yield _row("**Largest eigenvalue**, in the paper", map(str, printed["largest eigenvalue"]))
-    operators = [_line("observables", task, "set3").operator for task in tasks]
+    yield row_of("**Largest eigenvalue**, in the paper", map(str, printed["largest eigenvalue"]))
+    operators = [line_of("observables", task, "set3").operator for task in tasks]
     radii = ("" if each is None else f"{each.spectrum.radius:.5f}" for each in operators)
-    yield _row("`set3`", radii)
-
-
-def _heading(columns: Sequence[str]) -> Iterator[str]:
-    yield _row("", (each.capitalize() for each in columns))
-    yield "| --- |" + " ---: |" * len(columns)
-
-
-def _row(name: str, cells: Iterable[str]) -> str:
-    return f"| {name} | " + " | ".join(cells) + " |"
+    yield row_of("`set3`", radii)
 
 
 def _number(printed: float | list[float]) -> str:
@@ -274,11 +317,11 @@ def _number(printed: float | list[float]) -> str:
 
 
 def _rates(study: str, tasks: Sequence[str], row: str, condition: str) -> Iterator[str]:
-    return (_rate(_line(study, task, row).results.get(condition, [])) for task in tasks)
+    return (_rate(line_of(study, task, row).results.get(condition, [])) for task in tasks)
 
 
 def _cells(study: str, task: str, row: str, conditions: Sequence[str]) -> Iterator[str]:
-    line = _line(study, task, row)
+    line = line_of(study, task, row)
     return (_rate(line.results.get(each, [])) for each in conditions)
 
 
@@ -290,18 +333,6 @@ def _action(line: Line) -> str:
     seconds = [line.least_seconds(name) for name in ("action", "action, 5 %", "action, 95 %")]
     middle, low, high = ("" if each is None else f"{1e3 * each:.2f}" for each in seconds)
     return f"{middle} [{low}, {high}]" if middle else ""
-
-
-def _line(study: str, task: str, row: str) -> Line:
-    """Return what was published of a row; an empty line if nothing was."""
-    published = _published(study)
-    return Line() if published is None else published.lines.get(task, {}).get(row, Line())
-
-
-@cache
-def _published(study: str) -> StudyResults | None:
-    path = RESULTS / study / FILE
-    return read_study_file(path) if path.exists() else None
 
 
 if __name__ == "__main__":

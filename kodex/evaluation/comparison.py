@@ -154,6 +154,7 @@ class PooledDifference:
     low: float
     high: float
     p_value: float
+    agreed: bool  # whether every seed has a difference, and to the same side
 
 
 def pooled(scores: Sequence[Score], criterion: str | None = None) -> PooledRate:
@@ -218,14 +219,30 @@ def compare_pooled(first: Sequence[Score], second: Sequence[Score]) -> PooledDif
     one, other = _by_start(ours), _by_start(theirs)
     if one.keys() != other.keys():
         return None
+    agreed = _to_one_side(ours, theirs)
     d = np.array([np.mean(one[start]) - np.mean(other[start]) for start in one])
     if np.isin(d, (-1.0, 0.0, 1.0)).all():
         plus, minus = int((d > 0).sum()), int((d < 0).sum())
         exact = Comparison(0, plus, minus, len(d) - plus - minus)
-        return PooledDifference(exact.difference, exact.low, exact.high, exact.p_value)
+        return PooledDifference(exact.difference, exact.low, exact.high, exact.p_value, agreed)
     mean, spread = float(d.mean()), sqrt(float(((d - d.mean()) ** 2).sum())) / len(d)
     half = quantile(0.95) * spread
-    return PooledDifference(mean, max(-1.0, mean - half), min(1.0, mean + half), _p_value(d))
+    low, high = max(-1.0, mean - half), min(1.0, mean + half)
+    return PooledDifference(mean, low, high, _p_value(d), agreed)
+
+
+def _to_one_side(first: Sequence[Episodes], second: Sequence[Episodes]) -> bool:
+    """Return whether the first is above the second with every seed, or below it with every seed.
+
+    Seeds that have no partner cannot disagree.
+    """
+    if len(first) != len(second):
+        return True
+    differences = [
+        sum(one.succeeded) / len(one) - sum(other.succeeded) / len(other)
+        for one, other in zip(first, second, strict=True)
+    ]
+    return all(each > 0.0 for each in differences) or all(each < 0.0 for each in differences)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -337,6 +337,7 @@ STUDIES: Mapping[str, Study] = {
             ),
             (IN,),
             with_spectra=True,
+            main="set2",
         ),
         Study(
             "budgets",

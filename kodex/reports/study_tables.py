@@ -303,36 +303,18 @@ def _thrown_out(results: Sequence[Results]) -> str:
 def _differences(study: StudyResults, lines: Mapping[str, Line]) -> dict[tuple[str, str], str]:
     """Return what is said of each row and condition that can be paired with the main row's."""
     found: dict[tuple[str, str], PooledDifference] = {}
-    agreed: set[tuple[str, str]] = set()
     main = lines[study.plan.main].results if study.plan.main in lines else {}
     for row, line in lines.items():
         for condition, results in line.results.items():
             if row != study.plan.main and condition in main:
-                first, second = _common(results, main[condition])
-                difference = compare_pooled(first, second)
+                difference = compare_pooled(*_common(results, main[condition]))
                 if difference is not None:
                     found[row, condition] = difference
-                    if _to_one_side(first, second):
-                        agreed.add((row, condition))
     adjusted = holm([each.p_value for each in found.values()])
     return {
-        pair: _difference(each, sure=p_value < SURE and pair in agreed)
+        pair: _difference(each, sure=p_value < SURE and each.agreed)
         for (pair, each), p_value in zip(found.items(), adjusted, strict=True)
     }
-
-
-def _to_one_side(first: Sequence[Score], second: Sequence[Score]) -> bool:
-    """Return whether the first is above the second with every seed, or below it with every seed.
-
-    Seeds that have no partner cannot disagree.
-    """
-    if len(first) != len(second):
-        return True
-    signs = {
-        (one.success.rate > other.success.rate) - (one.success.rate < other.success.rate)
-        for one, other in zip(first, second, strict=True)
-    }
-    return signs in ({1}, {-1})
 
 
 def _common(first: Sequence[Results], second: Sequence[Results]) -> tuple[list[Score], list[Score]]:
