@@ -86,7 +86,8 @@ def test_the_mean_of_the_sixteen_variations_is_said_of_every_row(row):
 def test_the_table_of_the_readme_is_that_of_the_published_files(row):
     columns = ("in", "out", None, "object-lost-0.5", "every-10", "delay-5")
     known = [(variations(row) if each is None else rate(row, each)) for each in columns]
-    known.append((TEN.mean_rate(row, "in"),) if row in TEN.plan.rows else None)
+    alone = "bc-of-all" if row == "bc" else row  # `bc` holds out two of ten, which is no fair row
+    known.append((TEN.mean_rate(alone, "in"),) if alone in TEN.plan.rows else None)
     expected = ["–" if each is None else f"{each[0]:.1f}" for each in known]
     named = "the expert" if row == "expert" else f"(`{row}`)"
     (cells,) = [
