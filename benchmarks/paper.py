@@ -42,8 +42,8 @@ between methods do. Ours act smoothly, and their demonstrations are filtered by 
 makes every method better than in the paper: of unseen starts in distribution they succeed in
 {expert} % (Tool, Door, Relocation, Reorientation).
 
-`paper` and `NAME-paper` follow the paper's text: raw units, its optimiser, its epochs, and one
-network for all methods that tracks at 500 Hz ([what still
+`paper` and `NAME-paper` follow the paper's text, and its authors' code where the two differ: raw
+units, its optimiser, its epochs, and one network for all methods that tracks at 500 Hz ([what still
 differs](../../claims.md#to-the-letter)). `set3`, `nn`, `lstm`, `ndp` and `ngf` have the ridge
 controller, and the networks are trained as a good engineer would: standard units, one Adam, the
 goal as context.
