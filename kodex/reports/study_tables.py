@@ -19,7 +19,9 @@ LEGEND = (
     "Scott's design effect). Learning and acting are seconds of the processor, on one thread; "
     "the least of the seeds is shown (early stopping may favour one). The imitation error is the "
     "mean distance of the executed joints from the expert's, the generated error that of the "
-    "reference's joints, which is what the paper measures; both under the first condition."
+    "joints that a reference generates, which is what the paper measures; of a policy that acts "
+    "on every measurement it is that of the next joints that it predicts. Both are under the first "
+    "condition."
 )
 UNCLUSTERED = (
     " Some results here were written before outcomes were stored start by start: where several "
