@@ -103,8 +103,9 @@ def fit(
         ]
     for each in recipes:
         check_installed(each.learner)
-    if validation is None:  # several recipes learn from the same demonstrations
-        validates = any(getattr(each.learner, "validates", True) for each in recipes)
+    # Several recipes learn from the same demonstrations.
+    validates = any(getattr(each.learner, "validates", True) for each in recipes)
+    if validation is None:
         validation = len(everything) // 5 if validates else 0
     if training is None:
         training = len(everything) - validation
@@ -120,6 +121,13 @@ def fit(
         )
     if training == 0:
         raise InputError(f"there is nothing to learn from: {training} of {len(everything)}")
+    if validation and not validates:
+        say(
+            f"note: the recipe {recipes[0].name} selects nothing by validation, so the policy "
+            f"learns nothing from the {validation} demonstrations of --validation: leave it out, "
+            f"and all {len(everything)} can be for training",
+            stderr=True,
+        )
     streamed = _is_large(found) and not any(_needs_all(each.learner) for each in recipes)
     if scheduler is None and not streamed:
         # To read it once is faster than once for every pass over it.

@@ -283,7 +283,11 @@ def fit(
     checkpoint: str | Path | None = None,
     executor: Executor | None = None,
 ) -> LearnedPolicy:
-    """Return the policy learned from `demonstrations`, selected by `validation`.
+    """Return the policy learned from `demonstrations`.
+
+    The recipes set3, paper and those of the baselines select by `validation`. The others (default,
+    koopman, knn, kernel-ridge) leave demonstrations out in turn where they select, so their
+    policies learn nothing from `validation`: give all to learn from. Monitors learn from both.
 
     The `recipe` is a name or an object. A learner for `lifting`, `dynamics` or `controller`
     replaces that part of it. A `seed` replaces every seed in the settings. A baseline
