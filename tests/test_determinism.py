@@ -27,7 +27,7 @@ shown = demonstrations(12)
 for recipe in ("default", "koopman", "set3", "observer", "kernel-ridge"):
     policy = kodex.fit(shown, shown[:3], recipe=recipe)
     session = kodex.Session(policy)
-    session.reset(shown[0].states[0], dict(shown[0].context))
+    session.reset(shown[0].states[0], {n: shown[0].context[n] for n in policy.spec.context})
     acted = [session.act(state).tobytes() for state in shown[0].states[:4]]
     print(recipe, hashlib.sha256(b"".join([*arrays(policy.stored()), *acted])).hexdigest())
 """

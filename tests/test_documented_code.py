@@ -84,13 +84,14 @@ def test_every_command_of_a_page_is_one_that_kodex_takes(page, monkeypatch):
 def test_the_page_about_robots_drives_one(name, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     brief_training(monkeypatch)
-    kodex.fit(demonstrations(), recipe=recipe(name)).save("door-policy")
+    policy = kodex.fit(demonstrations(), recipe=recipe(name))
+    policy.save("door-policy")
     shown, sent = demonstration(77), []
     measured = iter(np.tile(shown.states, (6, 1)))
     given = {
         "measure_state": lambda: next(measured),
         "send": sent.append,
-        "goal": dict(shown.context),
+        "goal": {each: shown.context[each] for each in policy.spec.context},
         "demonstrations": demonstrations(),
     }
     monkeypatch.setattr("time.sleep", lambda seconds: None)

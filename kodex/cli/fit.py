@@ -211,6 +211,7 @@ def _fit_one(
     from kodex.policies import dynamics_of, save
     from kodex.policies import fit as fit_policy
     from kodex.policies.diagnostics import doubts
+    from kodex.policies.recipes import WITH_CONTEXT, WITHOUT_CONTEXT
     from kodex.storage import remove_output
 
     unfinished = output.with_name(f"{output.name}.unfinished")
@@ -232,6 +233,14 @@ def _fit_one(
         *doubts(asked, _some(shown), _some(held_out)),
     ):
         say(f"note: {sentence}", stderr=True)
+    ignored = [name for name in training_set[0].context if name not in policy.spec.context]
+    if ignored and WITHOUT_CONTEXT not in recipe.name:
+        say(
+            f"note: the demonstrations have the context {', '.join(ignored)}, which the recipe "
+            f"{recipe.name} does not use: --recipe {recipe.name.split('+')[0]}{WITH_CONTEXT} gives "
+            "it to the policy",
+            stderr=True,
+        )
     counts = {"training": len(training_set), "validation": len(validation_set)}
     notes = provenance({"learner": seed}) | dict(identity) | {"counts": counts}
     save(policy, output, provenance=notes, replace=replace)

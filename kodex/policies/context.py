@@ -139,10 +139,10 @@ class ContextSpec:
 
 def context_vector(names: tuple[str, ...], given: Mapping[str, float] | None) -> Array | None:
     """Return the numbers called `names`, (names,); None where none are needed."""
-    if not names:
-        return None
     if not isinstance(given, Mapping | None):
         raise InputError(f"the context must be numbers by name; found {given!r:.60}")
+    if not names:
+        return None
     missing = [name for name in names if name not in (given or {})]
     if missing:
         raise InputError(f"the context must have {', '.join(names)}; missing: {', '.join(missing)}")
@@ -153,6 +153,17 @@ def context_vector(names: tuple[str, ...], given: Mapping[str, float] | None) ->
     if not np.isfinite(values).all():
         raise InputError(f"the context {', '.join(names)} must be finite numbers")
     return values
+
+
+def check_known(names: tuple[str, ...], given: Mapping[str, float] | None) -> None:
+    """Refuse a context that a policy which knows the `names` would ignore, such as a goal."""
+    unknown = [str(name) for name in given or {} if name not in names]
+    if unknown:
+        known = f"the context {', '.join(names)}" if names else "no context"
+        raise InputError(
+            f"this policy knows {known}; found {', '.join(unknown)}: leave it out, or learn a "
+            "policy with it (from demonstrations that have it, with default or RECIPE+context)"
+        )
 
 
 def context_of(names: tuple[str, ...], trajectories: Iterable[Trajectory]) -> Array | None:

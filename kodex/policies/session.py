@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from kodex.demonstrations.checks import LARGEST
 from kodex.errors import InputError
 from kodex.interfaces import Policy, PolicySpec, Step
-from kodex.policies.context import context_vector
+from kodex.policies.context import check_known, context_vector
 from kodex.trajectory import Array
 
 Memories = tuple[Any, ...]  # one episode each
@@ -61,7 +61,7 @@ class Session:
         *,
         horizon: int | None = None,
     ) -> None:
-        """Begin an episode in `state`, (n,), with the context by name.
+        """Begin an episode in `state`, (n,), with the context by name, `spec.context` and no other.
 
         With `horizon`, references of that many steps are computed once before, so that what the
         policy prepares on first use does not delay the loop.
@@ -70,6 +70,7 @@ class Session:
         if horizon is not None and (type(horizon) is not int or horizon < 1):
             raise InputError(f"horizon must be a whole number of 1 or more; found {horizon!r:.40}")
         given = context_vector(self.spec.context, context)
+        check_known(self.spec.context, context)
         batch = None if given is None else given[None]
         if horizon is not None and self.spec.reference:
             self._policy.predict(first[None], horizon, batch)

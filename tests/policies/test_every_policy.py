@@ -103,10 +103,11 @@ def test_one_robot_is_a_batch_of_one_prepared_or_not_and_reset_forgets(learned, 
     rows = np.stack([each.states for each in pair], axis=1)
     context = np.array([[each.context["side"]] for each in pair]) if policy.spec.context else None
     memory, sessions = policy.begin(rows[0], context), (Session(policy), Session(policy))
-    sessions[1].reset(rows[0, 0], context=pair[0].context)
+    known = [{name: each.context[name] for name in policy.spec.context} for each in pair]
+    sessions[1].reset(rows[0, 0], context=known[0])
     sessions[1].act(rows[0, 0])  # an episode that was broken off
-    sessions[0].reset(rows[0, 1], context=pair[1].context, horizon=len(rows))
-    sessions[1].reset(rows[0, 1], context=pair[1].context)
+    sessions[0].reset(rows[0, 1], context=known[1], horizon=len(rows))
+    sessions[1].reset(rows[0, 1], context=known[1])
     for observed in rows[:5]:
         step = policy.step(memory, observed)
         memory = step.memory
@@ -134,7 +135,7 @@ def test_substeps_inside_a_wrapper_are_those_of_the_inner_policy(learned):
 def test_wrong_shapes_are_refused_with_what_was_expected(learned, name):
     policy = learned(name)
     session = Session(policy)
-    context = {"side": 0.1}
+    context = dict.fromkeys(policy.spec.context, 0.1)
     with pytest.raises(InputError, match=r"call reset\(state\) first"):
         session.act(np.zeros(3))
     with pytest.raises(InputError, match=r"must be \(3,\); found \(5,\)"):
@@ -165,7 +166,8 @@ def test_context_is_given_by_name_and_what_is_missing_is_named(learned, name):
     for odd in (3, [0.3], "side"):
         with pytest.raises(InputError, match="must be numbers by name; found"):
             session.reset(SHOWN[0].states[0], odd)
-    session.reset(SHOWN[0].states[0], {"side": 0.3, "and": "more"})
+    with pytest.raises(InputError, match="knows the context side; found and"):
+        session.reset(SHOWN[0].states[0], {"side": 0.3, "and": "more"})
 
 
 def test_joints_alone_are_enough_where_a_reference_knows_the_object(learned):
