@@ -3,12 +3,15 @@
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
 from kodex.cli.terminal import say
 from kodex.storage import check_output
+
+if TYPE_CHECKING:
+    from kodex.formats import Taken
 
 
 def collect(
@@ -154,13 +157,15 @@ def convert(
         f"{len(about.layout.robot)} robot and {len(about.layout.object)} object components, "
         f"actions: {about.action_size or 'none'}, context: {', '.join(about.context) or 'none'}"
     )
+    say("; ".join(f"{role}: {', '.join(names)}" for role, names in _roles(taken)))
     if not about.action_size:
         say(
             "note: no column was taken as an action, and cloning needs actions: name them with "
             f"--actions (taken as states: {', '.join(about.layout.names)})"
         )
     said = [f"{seconds:g} s" for seconds in about.time_steps]
-    say(f"time step: {' and '.join(said) or 'not recorded (--time-step)'}")
+    read_from = f" (column {taken.time})" if taken.time else ""
+    say(f"time step: {' and '.join(said) or 'not recorded (--time-step)'}{read_from}")
     if about.action_size and not about.action_ranges:
         say("range of actions: not recorded, so sessions clip nothing (--action-range)")
     for sentence in taken.lost:
@@ -168,3 +173,15 @@ def convert(
     for sentence in lost:
         say(f"lost in writing: {sentence}")
     say(f"-> {output}")
+
+
+def _roles(taken: "Taken") -> list[tuple[str, tuple[str, ...]]]:
+    """Return the roles that names were taken for, with these names."""
+    about = taken.trajectories.describe()
+    roles = {
+        "robot": about.layout.robot,
+        "object": about.layout.object,
+        "context": tuple(about.context),
+        "actions": taken.actions,
+    }
+    return [(role, names) for role, names in roles.items() if names]

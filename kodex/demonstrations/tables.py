@@ -6,7 +6,7 @@ dict.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
@@ -19,7 +19,7 @@ from kodex.errors import InputError
 from kodex.trajectory import Array, StateLayout
 
 ACTIONS = "action*"
-TIMES = ("time", "timestamp")
+TIMES = ("time", "timestamp", "time_s", "stamp", "t")
 # Columns that are no part of a state, unless somebody names them.
 BESIDE = (*TIMES, "reward", "rewards", "succeeded", "success", "done", "index", "task_index")
 RANGE = re.compile(r"(?P<name>.*?)(?P<first>\d{1,6}):(?P<last>\d{1,6})")  # such as joint_0:7
@@ -37,6 +37,7 @@ class Chosen:
     actions: tuple[str, ...]
     context: tuple[str, ...]
     left_out: tuple[str, ...]
+    time: str | None  # the column of times
     time_step: float | None
     episodes: list[dict[str, Any]]
 
@@ -134,9 +135,16 @@ def episodes_of_columns(
         }
         for number, rows in enumerate(groups)
     ]
-    used = {*taken, *layout.names, *TIMES}
-    left_out = tuple(name for name in columns if name not in used)
-    return Chosen(layout, acted, given, left_out, _time_step(columns, groups), episodes)
+    time = time_column(columns, {*taken, *layout.names})
+    left_out = tuple(name for name in columns if name not in {*taken, *layout.names, time})
+    seconds = None if time is None else _time_step(columns[time], groups)
+    return Chosen(layout, acted, given, left_out, time, seconds, episodes)
+
+
+def time_column(columns: Columns, taken: Collection[str] = ()) -> str | None:
+    """Return the column that says when each row was recorded, unless it is `taken` for a role."""
+    usual = (name for name in TIMES if name in columns and name not in taken)
+    return next((name for name in usual if columns[name].dtype.kind in "fiu"), None)
 
 
 def named_columns(role: str, columns: Columns, patterns: Any) -> tuple[str, ...]:
@@ -246,12 +254,9 @@ def _beside(columns: Columns, rows: NDArray[np.int64], taken: set[str]) -> dict[
     return found
 
 
-def _time_step(columns: Columns, groups: list[NDArray[np.int64]]) -> float | None:
-    """Return the seconds between rows, if a column says so and they are even."""
-    name = next((name for name in TIMES if name in columns), None)
-    if name is None or columns[name].dtype.kind not in "fiu":
-        return None
-    gaps = np.concatenate([np.diff(columns[name][rows].astype(np.float64)) for rows in groups])
+def _time_step(times: NDArray[Any], groups: list[NDArray[np.int64]]) -> float | None:
+    """Return the seconds between rows, if they are even."""
+    gaps = np.concatenate([np.diff(times[rows].astype(np.float64)) for rows in groups])
     typical = float(np.median(gaps)) if len(gaps) else 0.0
     even = typical > 0.0 and (np.abs(gaps - typical) < EVEN * typical).all()
     return float(f"{typical:.6g}") if even else None  # times are often float32

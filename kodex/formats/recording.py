@@ -106,6 +106,8 @@ class Taken:
 
     trajectories: TrajectorySet
     lost: tuple[str, ...] = ()
+    actions: tuple[str, ...] = ()  # the columns that they are, if the file names them
+    time: str | None = None  # the column that the time step was read from
 
 
 @dataclass

@@ -149,7 +149,8 @@ def _taken(table: Any, roles: Roles) -> Taken:
         units=roles.units,
         task=roles.task,
     )
-    return Taken(trajectories, tuple(lost))
+    read = chosen.time_step is not None and roles.time_step is None
+    return Taken(trajectories, tuple(lost), chosen.actions, chosen.time if read else None)
 
 
 def _numbers(words: Any) -> Any:

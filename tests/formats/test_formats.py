@@ -251,6 +251,8 @@ def test_the_command_says_what_was_taken_and_what_was_lost(tmp_path, capsys):
     assert main([*map(str, words), "--roles", str(roles)]) == 0
     said = capsys.readouterr().out
     assert "taken: 2 episodes of 3 to 3 states; 1 robot and 1 object components, actions: 1" in said
+    assert "robot: lift; object: lid; context: goal; actions: action\n" in said
+    assert "time step: 0.1 s (column time)" in said
     assert "lost in reading: columns: note" in said and "clip nothing" not in said
     found = read(output)
     assert found.layout.names == ("lift", "lid")
@@ -258,6 +260,21 @@ def test_the_command_says_what_was_taken_and_what_was_lost(tmp_path, capsys):
     np.testing.assert_array_equal(found[0].action_range, [[-1.0], [1.0]])
     assert main(["convert", str(source), "-o", str(output)]) == 2
     assert "exists already" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["t", "time_s", "stamp"])
+def test_a_column_of_times_is_no_joint(tmp_path, capsys, name):
+    columns = table()
+    columns = {"episode": columns["episode"], name: columns["time"], "arm": columns["joint_0"]}
+    lines = [",".join(map(str, row)) for row in zip(*columns.values(), strict=True)]
+    (tmp_path / "t.csv").write_text("\n".join([",".join(columns), *lines]))
+    assert main(["convert", str(tmp_path / "t.csv"), "-o", str(tmp_path / "mine.h5")]) == 0
+    said = capsys.readouterr().out
+    assert "robot: arm\n" in said
+    assert f"time step: 0.1 s (column {name})" in said
+    named = read_as(tmp_path / "t.csv", roles=Roles(robot=(name, "arm"))).trajectories
+    assert named.layout.robot == (name, "arm")
+    assert named[0].time_step is None
 
 
 def test_the_command_says_how_to_name_actions_that_it_did_not_find(tmp_path, capsys):
