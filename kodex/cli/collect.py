@@ -95,7 +95,7 @@ def collect(
 
 
 def convert(
-    source: Annotated[Path, tyro.conf.Positional],
+    source: Annotated[tuple[Path, ...], tyro.conf.Positional],
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])],
     source_format: Annotated[str | None, tyro.conf.arg(name="from")] = None,
     output_format: Annotated[str, tyro.conf.arg(name="to")] = "kodex",
@@ -117,7 +117,7 @@ def convert(
 
     Args:
         source: a file or folder: kodex, Minari, LeRobot (v2, v3), robomimic, D4RL, .npz, .csv,
-            .parquet
+            .parquet; of several, such as recordings/*.csv, the episodes are put together
         output: the file or folder to write
         source_format: format of the source, if it is not recognised
         output_format: format of the output: kodex, minari, lerobot or robomimic
@@ -127,15 +127,19 @@ def convert(
         context: columns that are given beside the state, such as a goal, and do not change in an
             episode
         roles: a JSON file with all of this, and names and units of columns
-        episode: the column of a table that numbers the episodes; else episode or episode_index
+        episode: the column of a table that numbers the episodes; else episode or episode_index,
+            or, if there is none, all rows are one episode
         step: the column of a table that numbers the steps; else step or frame_index
         time_step: seconds from one state to the next, if the source does not say
         action_range: the lowest and the highest action that the robot accepts
         task: a name for the skill
         replace: replace the output if it exists
     """
-    from kodex.formats import Roles, read_as, write_as
+    from kodex.errors import InputError
+    from kodex.formats import Roles, read_all_as, write_as
 
+    if not source:
+        raise InputError("name a file, several files or a folder to convert, such as recording.csv")
     folder = output_format in ("minari", "lerobot")
     check_output(output, replace=replace, folder=folder, kind=None if folder else "HDF5 file")
     chosen = (Roles() if roles is None else Roles.read(roles)).changed(
@@ -149,7 +153,7 @@ def convert(
         action_range=action_range,
         task=task,
     )
-    taken = read_as(source, source_format, chosen)
+    taken = read_all_as(source, source_format, chosen)
     lost = write_as(output, taken.trajectories, output_format, replace=replace)
     about = taken.trajectories.describe()
     say(
@@ -168,6 +172,8 @@ def convert(
     say(f"time step: {' and '.join(said) or 'not recorded (--time-step)'}{read_from}")
     if about.action_size and not about.action_ranges:
         say("range of actions: not recorded, so sessions clip nothing (--action-range)")
+    for sentence in taken.notes:
+        say(f"note: {sentence}")
     for sentence in taken.lost:
         say(f"lost in reading: {sentence}")
     for sentence in lost:

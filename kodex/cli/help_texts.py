@@ -28,6 +28,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "train-expert": ("kodex train-expert door --demonstrations door.h5 -o runs/expert",),
     "convert": (
         "kodex convert recording.csv -o recording.h5",
+        "kodex convert recordings/*.csv -o recordings.h5",
         "kodex convert door.h5 --to lerobot -o door-lerobot",
     ),
     "describe": ("kodex describe door.h5",),

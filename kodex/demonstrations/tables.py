@@ -194,7 +194,8 @@ def _groups(columns: Columns, episode: str, step: str) -> list[NDArray[np.int64]
     if episode not in columns:
         raise InputError(
             f"a table needs a column that numbers the episodes, {episode!r}; "
-            f"found {', '.join(columns)}: name yours with episode=, on the command line --episode"
+            f"found {', '.join(columns)}: name yours with episode=, on the command line --episode, "
+            "or add one that is 0 throughout for a single episode"
         )
     numbers = columns[episode]
     if numbers.dtype.kind == "f" and not np.isfinite(numbers).all():

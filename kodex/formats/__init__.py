@@ -4,17 +4,27 @@ Every reader returns demonstrations and sentences about what was lost; nothing i
 executed, and nothing outside of it is read.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kodex.demonstrations import TrajectorySet
+from kodex.demonstrations import TrajectorySet, expect_layout
 from kodex.errors import InputError, look_up
 from kodex.formats.recording import Roles, Taken
 from kodex.storage import in_words
 
-__all__ = ["FORMATS", "Format", "Roles", "Taken", "read_as", "recognised", "write_as"]
+__all__ = [
+    "FORMATS",
+    "Format",
+    "Roles",
+    "Taken",
+    "read_all_as",
+    "read_as",
+    "recognised",
+    "write_as",
+]
 
 
 Reader = Callable[[Path, Roles], Taken]
@@ -50,6 +60,27 @@ def read_as(path: str | Path, name: str | None = None, roles: Roles | None = Non
     found = look_up(recognised(path) if name is None else name, FORMATS, "formats")
     reader: Reader = _function(found.reader)
     return reader(path, roles or Roles())
+
+
+def read_all_as(
+    paths: Sequence[str | Path], name: str | None = None, roles: Roles | None = None
+) -> Taken:
+    """Return the demonstrations of all `paths`, in their order, such as one recording each."""
+    if len(paths) == 1:
+        return read_as(paths[0], name, roles)
+    parts = []
+    for path in paths:
+        try:
+            parts.append(read_as(path, name, roles))
+        except InputError as error:
+            raise InputError(f"{path}: {error}" if str(path) not in str(error) else error) from None
+        expect_layout(parts[-1].trajectories.layout, parts[0].trajectories.layout, source=str(path))
+    return replace(
+        parts[0],
+        trajectories=TrajectorySet([each for part in parts for each in part.trajectories]),
+        lost=tuple(dict.fromkeys(each for part in parts for each in part.lost)),
+        notes=tuple(dict.fromkeys(each for part in parts for each in part.notes)),
+    )
 
 
 def write_as(

@@ -108,6 +108,7 @@ class Taken:
     lost: tuple[str, ...] = ()
     actions: tuple[str, ...] = ()  # the columns that they are, if the file names them
     time: str | None = None  # the column that the time step was read from
+    notes: tuple[str, ...] = ()  # what was assumed
 
 
 @dataclass

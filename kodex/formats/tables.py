@@ -8,12 +8,22 @@ import numpy as np
 
 from kodex.demonstrations.assembling import ALIASES, assemble
 from kodex.demonstrations.from_arrays import demonstrations_from
-from kodex.demonstrations.tables import as_columns, episodes_of_columns, named_columns
+from kodex.demonstrations.tables import (
+    Columns,
+    as_columns,
+    episodes_of_columns,
+    named_columns,
+    time_column,
+)
 from kodex.errors import InputError, explaining
 from kodex.formats.recording import LAST_ACTION, Roles, Taken, add_columns
 from kodex.storage.archives import read_archive
 from kodex.trajectory import StateLayout
 
+ONE_EPISODE = (
+    "no column numbers the episodes, so all rows of a file are one; if one does, name it with "
+    "--episode"
+)
 GAPS = ("", "na", "n/a", "null", "none")  # cells of a CSV table in which nothing was measured
 
 
@@ -92,6 +102,9 @@ def read_csv(path: Path, roles: Roles) -> Taken:
                 )
     except (OSError, ValueError, UnicodeDecodeError) as error:
         raise InputError(f"{path} is not a table of commas: {str(error).splitlines()[0]}") from None
+    if all(map(_is_number, names)):
+        some = ", ".join(names[:2]) + ", ..." * (len(names) > 2)
+        raise InputError(f"{path}: the first line must name the columns; found {some}")
     if len(set(names)) != len(names) or not all(names):
         raise InputError(f"{path} needs a head line with a name per column; found {head[:80]!r}")
     if not rows.size:
@@ -123,6 +136,9 @@ def _taken(table: Any, roles: Roles) -> Taken:
     for known in ("step", "frame_index"):
         if roles.step is None and known in columns:
             roles = roles.changed(step=known)
+    notes: tuple[str, ...] = ()
+    if roles.episode is None and columns and "episode" not in columns:
+        columns, notes = _as_one_episode(columns, roles.step or "step"), (ONE_EPISODE,)
     chosen = episodes_of_columns(
         columns,
         robot=roles.robot,
@@ -150,7 +166,22 @@ def _taken(table: Any, roles: Roles) -> Taken:
         task=roles.task,
     )
     read = chosen.time_step is not None and roles.time_step is None
-    return Taken(trajectories, tuple(lost), chosen.actions, chosen.time if read else None)
+    return Taken(trajectories, tuple(lost), chosen.actions, chosen.time if read else None, notes)
+
+
+def _as_one_episode(columns: Columns, step: str) -> Columns:
+    """Return the columns of a recording with a number for its one episode; refuse several."""
+    for name in (step, time_column(columns)):
+        if name in columns and columns[name].dtype.kind in "fiu":
+            falls = np.flatnonzero(np.diff(columns[name].astype(np.float64)) < 0.0)
+            if len(falls):
+                raise InputError(
+                    f"{name} falls after row {falls[0] + 1}, so there are several episodes, which "
+                    "need a column that numbers the episodes: add one, or name it with --episode "
+                    f"(found {', '.join(columns)})"
+                )
+    rows = len(next(iter(columns.values())))
+    return {"episode": np.zeros(rows, dtype=np.int64), **columns}
 
 
 def _numbers(words: Any) -> Any:
@@ -165,3 +196,11 @@ def _numbers(words: Any) -> Any:
         return words.astype(np.float64)
     except ValueError:
         return words
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True

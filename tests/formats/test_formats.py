@@ -277,6 +277,38 @@ def test_a_column_of_times_is_no_joint(tmp_path, capsys, name):
     assert named[0].time_step is None
 
 
+def one_recording(path, start=0.0):
+    rows = [f"{0.1 * step:g},{start + step},{0.5 * step},{2 + start}" for step in range(4)]
+    path.write_text("\n".join(["time,arm,action,goal", *rows]))
+    return str(path)
+
+
+def test_a_table_without_numbers_of_episodes_is_one_recording(tmp_path, capsys):
+    source, output = one_recording(tmp_path / "a.csv"), tmp_path / "mine.h5"
+    assert main(["convert", source, "-o", str(output)]) == 0
+    said = capsys.readouterr().out
+    assert "taken: 1 episodes of 4 to 4 states" in said
+    assert "note: no column numbers the episodes, so all rows of a file are one" in said
+    assert "lost in reading: columns" not in said
+    assert main(["convert", source, "-o", str(output), "--replace", "--episode", "demo"]) == 2
+    assert "column that numbers the episodes, 'demo'; found time" in capsys.readouterr().err
+
+
+def test_several_recordings_become_one_file(tmp_path, capsys):
+    sources = [one_recording(tmp_path / f"{name}.csv", start) for start, name in enumerate("abc")]
+    output = str(tmp_path / "mine.h5")
+    assert main(["convert", *sources, "-o", output, "--context", "goal"]) == 0
+    said = capsys.readouterr().out
+    assert said.count("one; if one does") == 1
+    assert [each.context["goal"] for each in read(output)] == [2.0, 3.0, 4.0]
+    (tmp_path / "b.csv").write_text("time,elbow,action,goal\n0,1,1,1\n1,1,1,1\n")
+    assert main(["convert", *sources, "-o", output, "--replace"]) == 2
+    assert "b.csv has 'elbow' as robot component 0 where 'arm'" in capsys.readouterr().err
+    (tmp_path / "b.csv").write_text("time,arm,action,goal\n0,x,1,1\n1,nan,1,1\n0,1,1,1\n")
+    assert main(["convert", *sources, "-o", output, "--replace"]) == 2
+    assert "b.csv: time falls after row 2" in capsys.readouterr().err
+
+
 def test_the_command_says_how_to_name_actions_that_it_did_not_find(tmp_path, capsys):
     source = tmp_path / "t.csv"
     source.write_text("episode,joint,motor\n0,0.0,1.0\n0,0.1,1.0\n0,0.2,0.5\n")
@@ -380,7 +412,7 @@ REFUSED = {
     "objects": ("a.npz", objects, "Python objects, which could run code"),
     "no archive": ("a.npz", bytes_of(b"PK"), "not a NumPy archive"),
     "no parquet": ("a.parquet", bytes_of(b"PAR1"), "not a Parquet file"),
-    "no names": ("a.csv", bytes_of(b"1,1\n2,3\n"), "a name per column"),
+    "no names": ("a.csv", bytes_of(b"x,x\n2,3\n"), "a name per column"),
     "gap": (
         "a.csv",
         bytes_of(b"episode,x\n0,1\n1,2\n1,\n"),
@@ -398,7 +430,12 @@ REFUSED = {
     ),
     "ragged": ("a.csv", bytes_of(b"episode,x\n1,2\n3\n"), "not a table"),
     "binary": ("a.csv", bytes_of(bytes(range(256))), "not a table"),
-    "no episode": ("a.csv", bytes_of(b"x,y\n1,2\n"), "numbers the episodes"),
+    "no episode": ("a.csv", bytes_of(b"t,x\n0,1\n1,2\n0,1\n"), "t falls after row 2, so there are"),
+    "numbers for names": (
+        "a.csv",
+        bytes_of(b"0.1,0.2,1\n0.3,0.4,1\n"),
+        "a.csv: the first line must name the columns; found 0.1, 0.2, ...",
+    ),
     "unknown": ("a.mcap", bytes_of(b""), "no known format"),
     "missing": ("a.h5", lambda path: None, "there is no file"),
 }
