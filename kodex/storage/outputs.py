@@ -274,7 +274,9 @@ def _nearest_folder(path: Path) -> Path:
 
 
 def _exists(path: Path) -> InputError:
-    return InputError(f"{path} exists already; choose another name, or add --replace")
+    return InputError(
+        f"{path} exists already; choose another name, or say replace=True (--replace)"
+    )
 
 
 @contextmanager

@@ -85,7 +85,7 @@ def test_the_same_seed_gives_the_same_results_but_for_the_seconds(run_folder, tm
 
 def test_an_existing_folder_is_refused_and_kept(run_folder, capsys):
     said = said_by(capsys, ["run", "door", "--quick", "--out", run_folder], code=2)
-    assert "exists already; choose another name, or add --replace" in said
+    assert "exists already; choose another name, or say replace=True (--replace)" in said
     assert (run_folder / "report.html").exists()
 
 
@@ -216,7 +216,7 @@ def test_a_missing_torch_is_noticed_before_any_work(recipe, monkeypatch):
 def test_a_policy_that_is_there_is_kept_before_anything_is_learned(run_folder, tmp_path, capsys):
     words = ["fit", run_folder / "demonstrations.h5", "-o", tmp_path / "policy"]
     said_by(capsys, words, code=0)
-    assert "add --replace" in said_by(capsys, words, code=2)
+    assert "(--replace)" in said_by(capsys, words, code=2)
     said_by(capsys, [*words, "--replace"], code=0)
 
 
