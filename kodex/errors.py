@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 # The name on the package index, where `kodex` is somebody else's. The import name is kodex.
 DISTRIBUTION = "kodex-skills"
@@ -48,6 +48,24 @@ class InputError(ValueError):
     The message is one sentence that says what was expected, what was found and what to do;
     the command line prints it and exits without a traceback.
     """
+
+
+# what is needed -> what it has that nothing else has, how to get it, and an example of its name
+NEEDED = {
+    "a task is": ("simulation", "kodex.task({})", "door"),
+    "a policy is": ("spec", "kodex.load({})", "reach-policy"),
+    "starts are": ("indices", "task.starts('in', count=100, seed=0)", ""),
+}
+
+
+def expect(
+    what: Literal["a task is", "a policy is", "starts are"], given: Any, how: str = ""
+) -> None:
+    """Explain how to get what is needed to somebody who gave its name, or something else."""
+    attribute, usual, example = NEEDED[what]
+    if not hasattr(given, attribute):
+        named = str(given) if isinstance(given, str | Path) else example
+        raise InputError(f"{what} needed: {how or usual.format(repr(named))}; found {given!r:.60}")
 
 
 class MissingFeatureError(RuntimeError):

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from kodex.errors import expect
 from kodex.interfaces import PolicySpec, Storable
 from kodex.storage import write_model
 
@@ -33,6 +34,7 @@ def write_policy(
 
     A model card, README.md, describes it in words.
     """
+    expect("a policy is", policy, "kodex.save(policy, folder)")
     stored = policy.stored()
     card = model_card(policy.spec, stored.type, provenance or {})
     return write_model(

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from kodex.demonstrations import TrajectorySet
-from kodex.errors import InputError
+from kodex.errors import InputError, expect
 from kodex.executors import one_blas_thread, progress_bar
 from kodex.experts.actor import Act, NoisyActor, as_expert, expert_of
 from kodex.interfaces import Policy
@@ -58,6 +58,7 @@ def collect(
     action, a class whose objects are such functions, or `module:function`.
     The workers of an `executor` try 25 starts each, and give the same demonstrations.
     """
+    expect("a task is", task)
     if episodes < 1:
         raise InputError(f"the number of episodes must be 1 or more; found {episodes}")
     if not 0.0 <= noise < np.inf:

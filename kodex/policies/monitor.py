@@ -23,7 +23,7 @@ import numpy as np
 from scipy import linalg
 
 from kodex.demonstrations import check_demonstrations
-from kodex.errors import InputError
+from kodex.errors import InputError, expect
 from kodex.interfaces import LearnedPolicy, LiftingLearner, PolicyLearner, PolicySpec, Step
 from kodex.koopman import KoopmanDynamics, KoopmanLearner, TransitionMoments, sample_states
 from kodex.least_squares import Ridge, one_blas_thread
@@ -308,6 +308,7 @@ def monitored(policy: LearnedPolicy, demonstrations: Sequence[Trajectory]) -> Mo
 
     A policy that is not given the context is watched without it.
     """
+    expect("a policy is", policy)
     if policy.spec.layout is None or policy.spec.observes != "state":
         raise InputError("a monitor watches states; this policy observes something else")
     known = list(demonstrations)

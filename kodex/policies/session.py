@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kodex.demonstrations.checks import LARGEST
-from kodex.errors import InputError
+from kodex.errors import InputError, expect
 from kodex.interfaces import Policy, PolicySpec, Step
 from kodex.policies.context import check_known, context_vector
 from kodex.trajectory import Array
@@ -29,6 +29,7 @@ class Session:
     """One robot's episode: `reset` begins it, every `act` continues it by one step."""
 
     def __init__(self, policy: Policy) -> None:
+        expect("a policy is", policy)
         self._policy = policy
         self._limits = _ends(policy.spec)
         self._memory: Any = None
@@ -152,6 +153,7 @@ class Predictor:
     """A policy with the method that Stable-Baselines3's `evaluate_policy` calls."""
 
     def __init__(self, policy: Policy) -> None:
+        expect("a policy is", policy)
         self.policy = policy
         layout = policy.spec.layout
         if layout is None or policy.spec.substeps != 1:

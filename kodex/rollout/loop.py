@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from kodex.demonstrations import TrajectorySet
-from kodex.errors import InputError
+from kodex.errors import InputError, expect
 from kodex.executors import in_order, progress_bar
 from kodex.interfaces import Policy, Step
 from kodex.policies.files import AsItIs, Parcel, packed
@@ -156,6 +156,9 @@ def roll_out_batches(
     The workers of an `executor` run a batch each, and their batches come back in order; no more
     than `ahead` are given out at a time.
     """
+    expect("a task is", task)
+    expect("a policy is", policy)
+    expect("starts are", starts)
     states = task.horizon if horizon is None else horizon
     _check(task, policy, starts, record, batch_size, states)
     if executor is None:
