@@ -170,8 +170,13 @@ def expect_trajectories(given: Any, *, called: str = "demonstration") -> None:
 
     Arrays are not taken as they are: rows of many episodes look like one long episode.
     """
+    if isinstance(given, Trajectory):
+        raise InputError(
+            f"a list of {called}s is needed; found one trajectory: put it in a list, such as "
+            "kodex.fit([trajectory])"
+        )
     table = hasattr(given, "columns") or hasattr(given, "column_names")
-    strange = [given] if table or isinstance(given, str | np.ndarray | dict | Trajectory) else []
+    strange = [given] if table or isinstance(given, str | np.ndarray | dict) else []
     if not strange:
         try:
             iter(given)
@@ -183,7 +188,7 @@ def expect_trajectories(given: Any, *, called: str = "demonstration") -> None:
         raise InputError(
             f"each {called} must be a trajectory; found {type(strange[0]).__name__}: make them of "
             "arrays, dicts or a table with kodex.demonstrations_from(states, actions), "
-            "of a file with kodex.read(path), and put a single one in a list"
+            "or of a file with kodex.read(path)"
         )
 
 

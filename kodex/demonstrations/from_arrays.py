@@ -11,6 +11,7 @@ kodex.demonstrations_from(table, ["action_*"], robot=["joint_*"], object=["lid"]
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,9 @@ from kodex.demonstrations.tables import as_columns, episodes_of_columns, is_tabl
 from kodex.demonstrations.trajectory_set import TrajectorySet
 from kodex.errors import InputError
 from kodex.trajectory import StateLayout
+
+# How other libraries call fields, which are only asked after: they could be something else too.
+ABBREVIATED = {"act": "actions", "acts": "actions", "rew": "rewards", "goal": "context"}
 
 Context = Mapping[str, Any] | Sequence[Any]
 
@@ -177,8 +181,11 @@ def _is_list(source: Any) -> bool:
 def _named(fields: Mapping[str, Any], where: str) -> Fields:
     unknown = [str(name) for name in fields if name not in ALIASES]
     if unknown:
+        near = get_close_matches(unknown[0].lower(), [*ALIASES, *ABBREVIATED], n=1)
+        meant = ABBREVIATED.get(near[0], ALIASES.get(near[0])) if near else None
+        advice = "leave it out" if meant is None else f"did you mean {meant}?"
         raise InputError(
-            f"{where} may have {', '.join(FIELDS)}; found {', '.join(unknown)}: leave it out"
+            f"{where} may have {', '.join(FIELDS)}; found {', '.join(unknown)}: {advice}"
         )
     return {ALIASES[name]: values for name, values in fields.items() if values is not None}
 

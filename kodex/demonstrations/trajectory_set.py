@@ -58,7 +58,8 @@ class TrajectorySet(Sequence[Trajectory]):
         self, trajectories: Iterable[Trajectory], *, layout: StateLayout | None = None
     ) -> None:
         """Hold `trajectories`; an empty set needs its `layout`."""
-        if isinstance(trajectories, str | Mapping):  # which would be a set of letters or of names
+        # The first two would be a set of letters or of names.
+        if isinstance(trajectories, str | Mapping | Trajectory):
             expect_trajectories(trajectories)
         self._trajectories = tuple(trajectories)
         expect_trajectories(self._trajectories)

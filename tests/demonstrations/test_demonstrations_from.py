@@ -200,6 +200,12 @@ REFUSED = {
     "a path": (lambda: ["door.h5"], "states must be arrays .* found str"),
     "words": (lambda: [[[["a", "b", "c"]]]], "episode 0: states must be an array of numbers"),
     "a key": (lambda: [[{"states": STATES[0], "torque": 1}]], "episode 0 may have .* found torque"),
+    "an abbreviation": (
+        lambda: [[{"obs": STATES[0], "act": ACTIONS[0]}]],
+        r"episode 0 may have .* found act: did you mean actions\?",
+    ),
+    "a misspelling": (lambda: [{"states": STATES, "actoins": ACTIONS}], r"did you mean actions\?"),
+    "a goal": (lambda: [{"states": STATES, "goal": [1, 2, 3]}], r"did you mean context\?"),
     "no states": (lambda: [[{"actions": ACTIONS[0]}]], "episode 0 has no states"),
     "rows of whom": (
         lambda: [{"states": STATES[0], "actions": ACTIONS[0]}],
@@ -270,9 +276,7 @@ def test_a_missing_step_is_not_bridged():
         kodex.demonstrations_from({name: values[gone] for name, values in table().items()})
 
 
-@pytest.mark.parametrize(
-    "given", [np.zeros((3, 5, 2)), [np.zeros((5, 2))], 7, "door.h5", trajectory(0)]
-)
+@pytest.mark.parametrize("given", [np.zeros((3, 5, 2)), [np.zeros((5, 2))], 7, "door.h5"])
 def test_plain_arrays_where_demonstrations_are_expected_are_explained(given):
     with pytest.raises(InputError, match=r"must be a trajectory; .* kodex\.demonstrations_from"):
         kodex.fit(given)
@@ -285,6 +289,14 @@ def test_plain_arrays_where_demonstrations_are_expected_are_explained(given):
 def test_plain_arrays_where_a_set_is_expected_are_explained(use, given):
     with pytest.raises(InputError, match=r"must be a trajectory; .* kodex\.demonstrations_from"):
         use(given)
+
+
+@pytest.mark.parametrize("use", [kodex.fit, kodex.TrajectorySet, kodex.score])
+def test_one_trajectory_where_a_list_is_expected_is_explained(use):
+    with pytest.raises(
+        InputError, match=r"list of \w+ is needed; found one .*fit\(\[trajectory\]\)"
+    ):
+        use(trajectory(0))
 
 
 def test_a_table_where_demonstrations_are_expected_is_explained():
