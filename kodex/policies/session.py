@@ -22,6 +22,7 @@ from kodex.interfaces import Policy, PolicySpec, Step
 from kodex.policies.context import check_known, context_vector
 from kodex.trajectory import Array
 
+NAMED = 12  # components in a refusal
 Memories = tuple[Any, ...]  # one episode each
 
 
@@ -67,7 +68,8 @@ class Session:
         With `horizon`, references of that many steps are computed once before, so that what the
         policy prepares on first use does not delay the loop.
         """
-        first = _numbers("first state", state, self._size())
+        layout = self.spec.layout
+        first = _numbers("first state", state, None if layout is None else layout.names)
         if horizon is not None and (type(horizon) is not int or horizon < 1):
             raise InputError(f"horizon must be a whole number of 1 or more; found {horizon!r:.40}")
         given = context_vector(self.spec.context, context)
@@ -98,9 +100,10 @@ class Session:
         return action
 
     def _observed(self, measured: Any) -> Array:
-        size, spec = self._size(), self.spec
-        if spec.layout is None or size is None:
+        spec = self.spec
+        if spec.layout is None:
             return _numbers("observation", measured, None)
+        size = spec.layout.size
         if measured is None:
             if not spec.accepts_missing:
                 raise InputError("this policy needs a measurement at every step; found none")
@@ -110,11 +113,10 @@ class Session:
         if numbers.shape == (joints,) != (size,) and (spec.reference or spec.accepts_missing):
             rest = np.full(size, np.nan) if spec.accepts_missing else self.reference
             assert rest is not None  # as the policy has a reference
-            return np.concatenate([_numbers("measured joints", numbers, joints), rest[joints:]])
-        return _numbers("measured state", numbers, size, missing=spec.accepts_missing)
-
-    def _size(self) -> int | None:
-        return None if self.spec.layout is None else self.spec.layout.size
+            return np.concatenate(
+                [_numbers("measured joints", numbers, spec.layout.robot), rest[joints:]]
+            )
+        return _numbers("measured state", numbers, spec.layout.names, missing=spec.accepts_missing)
 
 
 def _ends(spec: PolicySpec) -> tuple[Array, Array] | None:
@@ -135,18 +137,29 @@ def _real(values: Any, name: str) -> Array:
     return array.astype(np.float64)
 
 
-def _numbers(name: str, values: Any, size: int | None, *, missing: bool = False) -> Array:
-    """Return `values`, (size,), checked."""
+def _numbers(
+    name: str, values: Any, components: tuple[str, ...] | None, *, missing: bool = False
+) -> Array:
+    """Return `values`, one per component, checked."""
     checked = _real(values, name)
-    if checked.ndim != 1 or (size is not None and checked.shape != (size,)):
-        expected = "one vector" if size is None else f"({size},)"
-        raise InputError(f"the {name} must be {expected}; found {checked.shape}")
+    if checked.ndim != 1 or (components is not None and len(checked) != len(components)):
+        expected = "one vector" if components is None else _counted(components)
+        found = len(checked) if checked.ndim == 1 else f"shape {checked.shape}"
+        raise InputError(f"the {name} must be {expected}; found {found}")
     good = (np.abs(checked) <= LARGEST) | (np.isnan(checked) if missing else False)
     if not good.all():
+        at = int(np.argmin(good))
+        which = f"component {at}" if components is None else components[at]
         raise InputError(
-            f"the {name} has a component that is not a finite number, or above {LARGEST:.0e}"
+            f"the {name} has a component that is not a finite number, or above {LARGEST:.0e}: "
+            f"{which} is {checked[at]:g}"
         )
     return checked
+
+
+def _counted(names: tuple[str, ...]) -> str:
+    rest = "" if len(names) <= NAMED else ", and so on as in spec.layout.names"
+    return f"{len(names)} numbers: {', '.join(names[:NAMED])}{rest}"
 
 
 class Predictor:

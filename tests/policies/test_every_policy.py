@@ -138,15 +138,17 @@ def test_wrong_shapes_are_refused_with_what_was_expected(learned, name):
     context = dict.fromkeys(policy.spec.context, 0.1)
     with pytest.raises(InputError, match=r"call reset\(state\) first"):
         session.act(np.zeros(3))
-    with pytest.raises(InputError, match=r"must be \(3,\); found \(5,\)"):
+    with pytest.raises(InputError, match="must be 3 numbers: joint_0, joint_1, gap; found 5"):
         session.reset(np.zeros(5), context)
     session.reset(np.zeros(3), context)
+    with pytest.raises(InputError, match=r"joint_0, joint_1, gap; found shape \(1, 3\)"):
+        session.act(np.zeros((1, 3)))
     for odd in ("abc", [[1.0], [1.0, 2.0]], {}, np.zeros((1, 3)), np.ma.masked_all(3), [1j, 0, 0]):
         with pytest.raises(InputError):
             session.act(odd)
     if not policy.spec.accepts_missing:
-        with pytest.raises(InputError, match="not a finite number"):
-            session.act([np.nan, 0.0, 0.0])
+        with pytest.raises(InputError, match=r"not a finite number.*: joint_1 is nan"):
+            session.act([0.0, np.nan, 0.0])
     session.act(np.zeros(3))
     batch = np.zeros((2, 3))
     memory = policy.begin(batch, np.zeros((2, 1)) if policy.spec.context else None)
@@ -180,7 +182,7 @@ def test_joints_alone_are_enough_where_a_reference_knows_the_object(learned):
         np.testing.assert_array_equal(sessions[0].act(row[:2]), sessions[1].act(row))
     blind = Session(learned("bc-paper"))
     blind.reset(states[0])
-    with pytest.raises(InputError, match=r"must be \(3,\); found \(2,\)"):
+    with pytest.raises(InputError, match="must be 3 numbers: joint_0, joint_1, gap; found 2"):
         blind.act(states[0][:2])
 
 
