@@ -107,13 +107,16 @@ def explaining(purpose: str, rest: str = "") -> Iterator[None]:
 Thing = TypeVar("Thing")
 
 
-def look_up(name: str, table: Mapping[str, Thing], what: str) -> Thing:
-    """Return what `table` has under `name`; `what` says in the plural what it is a table of."""
+def look_up(name: str, table: Mapping[str, Thing], what: str, beside: str = "") -> Thing:
+    """Return what `table` has under `name`; `what` says in the plural what it is a table of.
+
+    `beside` says what else could have been named.
+    """
     if name in table:
         return table[name]
     near = difflib.get_close_matches(name.lower(), table, n=1)
     hint = f"; did you mean {near[0]}?" if near else ""
-    raise InputError(f"the {what} are {', '.join(table)}; found {name!r}{hint}")
+    raise InputError(f"the {what} are {', '.join(table)}{beside}; found {name!r}{hint}")
 
 
 def imported(module: str, what: str) -> Any:

@@ -351,6 +351,31 @@ def test_inspect_prints_nothing_before_it_has_read_the_demonstrations(tmp_path, 
     assert "there is no file" in captured.err
 
 
+def test_play_says_of_a_policy_from_own_data_what_shows_it(tmp_path, capsys):
+    states = np.random.default_rng(0).normal(size=(5, 9, 2))
+    for name, task in (("named", "reach the cup"), ("own", None)):
+        shown = kodex.demonstrations_from(states, states[:, :-1, :1], robot=1, task=task)
+        kodex.fit(shown).save(tmp_path / name)
+        assert main(["play", str(tmp_path / name)]) == 2
+        said = capsys.readouterr().err
+        assert "play shows tasks that kodex simulates (tool, door, relocation, reori" in said
+        assert f"was learned for {'none' if task is None else repr(task)}: name one of your" in said
+        assert "--task module:TASK" in said
+        assert f"kodex report {tmp_path / name} --demonstrations FILE shows a policy" in said
+
+
+@pytest.mark.parametrize("verb", ["run", "collect", "evaluate", "compare", "play"])
+def test_help_says_that_a_task_may_be_of_ones_own(verb, capsys):
+    with pytest.raises(SystemExit):
+        main([verb, "--help"])
+    assert "module:TASK" in "".join(capsys.readouterr().out.split())
+
+
+def test_an_unknown_task_is_answered_with_all_that_it_may_be():
+    with pytest.raises(InputError, match="reorientation, or module:TASK of your own; found 'lid'"):
+        kodex.task("lid")
+
+
 def test_evaluate_says_of_a_policy_from_own_data_that_it_has_no_task(tmp_path, capsys):
     states = np.random.default_rng(0).normal(size=(5, 9, 2))
     policy = kodex.fit(kodex.demonstrations_from(states, states[:, :-1, :1], robot=1))

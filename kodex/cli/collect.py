@@ -38,7 +38,7 @@ def collect(
     for validation. Their starts are never those of an evaluation, whatever its seed.
 
     Args:
-        task: tool, door, relocation or reorientation
+        task: tool, door, relocation or reorientation, or module:TASK of your own
         output: the file to write, such as door.h5
         env: instead of a task, a Gymnasium environment: an ID, module:ID, or module:function that
             makes one; it needs an expert of yours

@@ -27,7 +27,8 @@ def play(
 
     Args:
         policies: folders of policies or runs, or expert; several can be switched between
-        task: tool, door, relocation or reorientation; else what the first policy was learned for
+        task: tool, door, relocation or reorientation, or module:TASK of your own; else what the
+            first policy was learned for
         variation: a physical variation to begin with, such as heavy-object
         seed: seed of the starts
         window: open a window instead of serving a page; needs a display
@@ -38,6 +39,7 @@ def play(
     from kodex.experiments.named import EXPERT, named_policy
     from kodex.play import play as play_live
     from kodex.policies import load
+    from kodex.tasks import TASKS
     from kodex.tasks import task as task_named
 
     if not policies:
@@ -46,8 +48,13 @@ def play(
         if policies[0] == EXPERT:
             raise InputError("there is an expert for every task: say which with --task")
         task = load(policies[0]).spec.task
-        if task is None:
-            raise InputError("this policy does not know its task: say it with --task")
+        if task not in TASKS:
+            learned_for = "none" if task is None else repr(task)
+            raise InputError(
+                f"play shows tasks that kodex simulates ({', '.join(TASKS)}), and {policies[0]} "
+                f"was learned for {learned_for}: name one of your own, --task module:TASK; kodex "
+                f"report {policies[0]} --demonstrations FILE shows a policy of own data"
+            )
     world = task_named(task, variation)
     found = [(name, named_policy(name, world).policy) for name in policies]
     play_live(world, found, seed=seed, window=window, host=host, port=port, browser=browser)

@@ -39,7 +39,8 @@ def evaluate(
 
     Args:
         policy: the folder of a policy or of a run, or expert
-        task: tool, door, relocation or reorientation; else what the policy was learned for
+        task: tool, door, relocation or reorientation, or module:TASK of your own; else what the
+            policy was learned for
         env: instead of a task, a Gymnasium environment: an ID, module:ID, or module:function that
             makes one; its starts are reset seeds
         success: success criterion of an environment: by its info at the end, or ever; or
@@ -154,7 +155,8 @@ def compare(
 
     Args:
         policies: two or more: folders of policies or of runs, or expert
-        task: tool, door, relocation or reorientation; else what the first policy was learned for
+        task: tool, door, relocation or reorientation, or module:TASK of your own; else what the
+            first policy was learned for
         env: instead of a task, a Gymnasium environment: an ID, module:ID, or module:function
         success: success criterion of an environment: end, ever, or module:function of an
             observation and its info

@@ -35,7 +35,7 @@ def run(
     GL library is found, a video; prints the results.
 
     Args:
-        task: tool, door, relocation, reorientation, or all
+        task: tool, door, relocation, reorientation, all, or module:TASK of your own
         out: the folder to write, else runs/TASK
         env: instead of a task, a Gymnasium environment: an ID, module:ID, or module:function that
             makes one; its starts are reset seeds

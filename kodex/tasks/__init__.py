@@ -16,6 +16,8 @@ TASKS: dict[str, Task] = {
     "reorientation": reorientation.TASK,
 }
 
+OWN = ", or module:TASK of your own"
+
 __all__ = ["TASKS", "Camera", "Simulation", "Task", "Variation", "task"]
 
 
@@ -25,7 +27,7 @@ def task(name: str, variation: str | None = None) -> Task:
     `module:NAME` is a task of your own.
     """
     if ":" not in name:
-        return replace(look_up(name, TASKS, "tasks"), variation=variation)
+        return replace(look_up(name, TASKS, "tasks", OWN), variation=variation)
     own = named_object(name, "a task")
     if not isinstance(own, Task):
         raise InputError(f"{name} must be a kodex.tasks.Task; found {type(own).__name__}")
