@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from kodex.errors import InputError
 from kodex.storage import Stored
-from kodex.trajectory import Array, Control, StateLayout, Trajectory
+from kodex.trajectory import Array, Control, StateLayout, Trajectory, layout_difference
 
 __all__ = [
     "Array",
@@ -176,15 +176,20 @@ class PolicySpec:
         if len(shape) != 2 or shape[1] != size:
             raise InputError(f"observed states must be (episodes, {size}); found {shape}")
 
-    def check_task(self, name: str, layout: StateLayout, action_size: int) -> None:
-        """Refuse a task that the policy was not learned for."""
+    def check_task(
+        self, name: str, layout: StateLayout, action_size: int, *, called: str = "this policy"
+    ) -> None:
+        """Refuse a task that the policy, `called` so, was not learned for."""
         if self.task is not None and self.task != name:
-            raise InputError(f"this policy was learned for {self.task}; the task is {name}")
+            raise InputError(f"{called} was learned for {self.task}; the task is {name}")
         if self.layout is not None and layout != self.layout:
-            raise InputError(f"this policy was learned for other states than those of {name}")
+            raise InputError(
+                f"{called} was learned for other states than those of {name}, which "
+                f"{layout_difference(layout, self.layout)}"
+            )
         if action_size != self.action_size:
             raise InputError(
-                f"this policy gives actions of {self.action_size} components; "
+                f"{called} gives actions of {self.action_size} components; "
                 f"{name} takes {action_size}"
             )
 

@@ -63,6 +63,20 @@ class StateLayout:
         return cls(robot=tuple(content["robot"]), object=tuple(content["object"]))
 
 
+def layout_difference(found: StateLayout, expected: StateLayout) -> str:
+    """Say, as the end of a sentence, how the layout `found` differs from the one `expected`."""
+    for part, here, wanted in (
+        ("robot", found.robot, expected.robot),
+        ("object", found.object, expected.object),
+    ):
+        if len(here) != len(wanted):
+            return f"has {len(here)} {part} components where {len(wanted)} are expected"
+        for index, (name, other) in enumerate(zip(here, wanted, strict=True)):
+            if name != other:
+                return f"has {name!r} as {part} component {index} where {other!r} is expected"
+    return "has the layout that is expected"
+
+
 @dataclass(frozen=True)
 class Start:
     """Where one episode begins: the few numbers that a task draws, by name."""

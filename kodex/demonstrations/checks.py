@@ -14,7 +14,7 @@ import numpy as np
 
 from kodex.demonstrations.spreading import Part, executor_of, gathered, local_of
 from kodex.errors import InputError
-from kodex.trajectory import Control, StateLayout, Trajectory, task_of
+from kodex.trajectory import Control, StateLayout, Trajectory, layout_difference, task_of
 
 LARGEST = 1e100  # a learner sums squares, and those of larger numbers are not finite
 ADVICE = "leave it out"
@@ -243,20 +243,6 @@ def _check_named_numbers(name: str, field: str, values: Mapping[str, Any]) -> No
             raise InputError(
                 f"{name} has a {field} whose {key!r} is not a finite number but {value!r}: {ADVICE}"
             )
-
-
-def layout_difference(found: StateLayout, expected: StateLayout) -> str:
-    """Say, as the end of a sentence, how the layout `found` differs from the one `expected`."""
-    for part, here, wanted in (
-        ("robot", found.robot, expected.robot),
-        ("object", found.object, expected.object),
-    ):
-        if len(here) != len(wanted):
-            return f"has {len(here)} {part} components where {len(wanted)} are expected"
-        for index, (name, other) in enumerate(zip(here, wanted, strict=True)):
-            if name != other:
-                return f"has {name!r} as {part} component {index} where {other!r} is expected"
-    return "has the layout that is expected"
 
 
 def expect_layout(

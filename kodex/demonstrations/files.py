@@ -20,7 +20,7 @@ from typing import Any, Self
 import h5py
 import numpy as np
 
-from kodex.demonstrations.checks import expect_layout, layout_difference
+from kodex.demonstrations.checks import expect_layout
 from kodex.demonstrations.episode_group import (
     DAMAGE,
     DIGEST,
@@ -33,7 +33,7 @@ from kodex.demonstrations.plain_hdf5 import PlainFile, plain_file, subgroup
 from kodex.demonstrations.trajectory_set import TrajectorySet
 from kodex.errors import InputError
 from kodex.storage import new_file
-from kodex.trajectory import StateLayout, Trajectory
+from kodex.trajectory import StateLayout, Trajectory, layout_difference
 
 FORMAT = "kodex-trajectories"
 # 1 had no context, time step, action range and units of an episode; 2 had no digests.

@@ -12,12 +12,12 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from kodex.demonstrations.checks import expect_trajectories, layout_difference
+from kodex.demonstrations.checks import expect_trajectories
 from kodex.demonstrations.spreading import selected
 from kodex.demonstrations.sufficiency import shortcomings
 from kodex.errors import InputError
 from kodex.seeding import generator
-from kodex.trajectory import Array, StateLayout, Trajectory
+from kodex.trajectory import Array, StateLayout, Trajectory, layout_difference
 
 Indices = slice | list[int] | NDArray[np.integer[Any]] | NDArray[np.bool_]
 

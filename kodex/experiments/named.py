@@ -79,7 +79,7 @@ def named_policy(name: str, task: World, expert: Policy | None = None) -> NamedP
         return NamedPolicy(EXPERT, EXPERT, expert or expert_of(task), is_expert=True)
     _check_there(name)
     policy = load(name)
-    policy.spec.check_task(task.name, task.layout, task.action_size)
+    policy.spec.check_task(task.name, task.layout, task.action_size, called=f"the policy {name}")
     recipe = str(read_header(policy_folder(name))["provenance"].get("recipe", "unknown"))
     return NamedPolicy(Path(name).as_posix(), recipe, policy, is_expert=False)
 

@@ -32,7 +32,7 @@ from kodex.model_card import write_policy
 from kodex.policies.context import ContextSpec
 from kodex.policies.files import restored
 from kodex.storage import Stored
-from kodex.trajectory import Array, Trajectory
+from kodex.trajectory import Array, Trajectory, layout_difference
 
 SMOOTHING = 0.3  # of a new score in the smoothed one
 FLOOR = 1e-3  # of the mean variance: no direction is known better than that
@@ -227,8 +227,12 @@ class Monitored:
     monitor: Monitor
 
     def __post_init__(self) -> None:
-        if self.inner.spec.layout != self.monitor.context.layout:
-            raise InputError("the monitor was fitted to other states than the policy observes")
+        fitted, observed = self.monitor.context.layout, self.inner.spec.layout
+        if observed is None or fitted != observed:
+            how = "" if observed is None else f": a state {layout_difference(fitted, observed)}"
+            raise InputError(
+                f"the monitor was fitted to other states than the policy observes{how}"
+            )
         if not set(self.monitor.context.names) <= set(self.inner.spec.context):
             raise InputError(
                 f"the monitor needs the context {', '.join(self.monitor.context.names)}; the "

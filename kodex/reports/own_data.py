@@ -26,7 +26,7 @@ from kodex.reports.page.section import Markup, Picture, Section, absent, paragra
 from kodex.reports.page.wording import UNKNOWN
 from kodex.reports.report import PAGE, write_files
 from kodex.storage import read_header
-from kodex.trajectory import Array, Trajectory
+from kodex.trajectory import Array, Trajectory, layout_difference
 
 ACTIONS_SHOWN = 3
 
@@ -58,8 +58,13 @@ def write_policy_report(folder: str | Path, data: OwnData, files: Sequence[str])
     folder = Path(folder)
     policy = load(folder)
     layout = policy.spec.layout
-    if layout is None or layout != data.shown[0].layout:
-        raise InputError("the demonstrations have other components than the policy observes")
+    found = data.shown[0].layout
+    if layout is None or layout != found:
+        how = "" if layout is None else f" (the file {layout_difference(found, layout)})"
+        raise InputError(
+            f"{', '.join(files)} has other components than the policy {folder} observes{how}: name "
+            "the demonstrations that it was learned from"
+        )
     named = " ".join(shlex.quote(str(Path(each).resolve())) for each in files)
     analysis = Analysis.of(policy, data.shown)
     notes = read_header(folder)["provenance"]

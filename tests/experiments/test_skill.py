@@ -127,7 +127,8 @@ def test_demonstrations_are_fitted_evaluated_and_compared(run_folder, tmp_path, 
 
 def test_a_policy_is_refused_by_another_task(run_folder, capsys):
     words = ["evaluate", run_folder / "policy", "--task", "tool", "--instances", "2"]
-    assert "this policy was learned for door; the task is tool" in said_by(capsys, words, code=2)
+    said = said_by(capsys, words, code=2)
+    assert f"the policy {run_folder / 'policy'} was learned for door; the task is tool" in said
 
 
 def test_an_unknown_task_is_answered_with_the_nearest(run_folder, capsys):

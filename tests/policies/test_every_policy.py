@@ -206,6 +206,8 @@ def test_another_task_layout_or_action_size_is_refused(learned):
     spec.check_task("door", LAYOUT, 2)
     with pytest.raises(InputError, match="learned for door; the task is tool"):
         spec.check_task("tool", LAYOUT, 2)
+    with pytest.raises(InputError, match="states than those of door, which has 'joint_1' as robot"):
+        spec.check_task("door", OTHER, 2)
     with pytest.raises(InputError, match="actions of 2 components; door takes 5"):
         spec.check_task("door", LAYOUT, 5)
 

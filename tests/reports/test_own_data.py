@@ -2,12 +2,14 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from synthetic_run import episodes
 
 from kodex.cli import main
 from kodex.demonstrations import TrajectorySet, write
 from kodex.policies import load
+from kodex.trajectory import StateLayout, Trajectory
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +71,17 @@ def test_other_demonstrations_are_not_called_held_out(learned, tmp_path, capsys)
     text = (learned / "policy" / "report.html").read_text()
     assert "4 given demonstrations, which may have been learned from" in text
     assert "held out" not in text
+
+
+def test_demonstrations_of_another_task_are_named_with_what_differs(learned, tmp_path, capsys):
+    layout = StateLayout(("arm",), ("cup_x", "cup_y"))
+    file = write(tmp_path / "door.h5", [Trajectory(layout, np.zeros((3, 3)))])
+    words = ["report", str(learned / "policy"), "--demonstrations", str(file)]
+    assert main([*words, "--open", "no"]) == 2
+    said = capsys.readouterr().err
+    assert f"{file} has other components than the policy {learned / 'policy'} observes" in said
+    assert "(the file has 1 robot components where" in said
+    assert "are expected): name the demonstrations that it was learned from" in said
 
 
 def test_a_policy_without_its_data_says_how_to_name_them(learned, capsys):
