@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from kodex.cli.terminal import say
+from kodex.errors import InputError
 from kodex.storage import check_output
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def convert(
     episode: str | None = None,
     step: str | None = None,
     time_step: float | None = None,
-    action_range: tuple[float, float] | None = None,
+    action_range: Annotated[tuple[str, ...] | None, tyro.conf.arg(metavar="LOW HIGH")] = None,
     task: str | None = None,
     replace: bool = False,
 ) -> None:
@@ -135,7 +136,6 @@ def convert(
         task: a name for the skill
         replace: replace the output if it exists
     """
-    from kodex.errors import InputError
     from kodex.formats import Roles, read_all_as, write_as
 
     if not source:
@@ -150,7 +150,7 @@ def convert(
         episode=episode,
         step=step,
         time_step=time_step,
-        action_range=action_range,
+        action_range=None if action_range is None else _two_numbers(action_range),
         task=task,
     )
     taken = read_all_as(source, source_format, chosen)
@@ -191,3 +191,16 @@ def _roles(taken: "Taken") -> list[tuple[str, tuple[str, ...]]]:
         "actions": taken.actions,
     }
     return [(role, names) for role, names in roles.items() if names]
+
+
+def _two_numbers(words: tuple[str, ...]) -> tuple[float, float]:
+    """Return the ends of a range as they were typed; whatever else was, is quoted."""
+    try:
+        low, high = map(float, words)
+    except ValueError:
+        found = " ".join(words) or "none"
+        raise InputError(
+            "--action-range is two numbers, the lowest and the highest: --action-range -1 1; "
+            f"found {found}"
+        ) from None
+    return low, high

@@ -277,6 +277,18 @@ def test_a_column_of_times_is_no_joint(tmp_path, capsys, name):
     assert named[0].time_step is None
 
 
+@pytest.mark.parametrize("ends", [["-1"], ["-1", "0", "1"], ["low", "high"], []])
+def test_a_range_of_actions_is_two_numbers(tmp_path, capsys, ends):
+    words = ["convert", str(write_table(tmp_path / "t.csv")), "-o", str(tmp_path / "mine.h5")]
+    assert main([*words, "--action-range", *ends]) == 2
+    said = capsys.readouterr().err
+    assert "is two numbers, the lowest and the highest: --action-range -1 1" in said
+    assert f"found {' '.join(ends) or 'none'}" in said
+    with pytest.raises(SystemExit):
+        main(["convert", "--help"])
+    assert "--action-range LOW HIGH" in " ".join(capsys.readouterr().out.split())
+
+
 def one_recording(path, start=0.0):
     rows = [f"{0.1 * step:g},{start + step},{0.5 * step},{2 + start}" for step in range(4)]
     path.write_text("\n".join(["time,arm,action,goal", *rows]))
