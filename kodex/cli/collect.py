@@ -136,11 +136,13 @@ def convert(
         task: a name for the skill
         replace: replace the output if it exists
     """
-    from kodex.formats import Roles, read_all_as, write_as
+    from kodex.formats import Roles, check_ending, read_all_as, write_as
 
     if not source:
         raise InputError("name a file, several files or a folder to convert, such as recording.csv")
     folder = output_format in ("minari", "lerobot")
+    if not folder:
+        check_ending(output)
     check_output(output, replace=replace, folder=folder, kind=None if folder else "HDF5 file")
     chosen = (Roles() if roles is None else Roles.read(roles)).changed(
         robot=robot,

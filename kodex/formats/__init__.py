@@ -20,6 +20,7 @@ __all__ = [
     "Format",
     "Roles",
     "Taken",
+    "check_ending",
     "read_all_as",
     "read_as",
     "recognised",
@@ -95,6 +96,16 @@ def write_as(
         raise InputError("there is nothing to write: the set has no trajectories")
     lost: tuple[str, ...] = _function(writer)(Path(path), trajectories, replace=replace)
     return lost
+
+
+def check_ending(output: Path) -> None:
+    """Refuse a name that promises a format which is read and not written."""
+    ending = output.suffix.lower()
+    if ending in ENDINGS:
+        raise InputError(
+            f"{output} would be an HDF5 file, as kodex's own that ends in .h5; {ending[1:]} cannot "
+            f"be written: name it {output.with_suffix('.h5').name}"
+        )
 
 
 def recognised(path: Path) -> str:

@@ -289,6 +289,16 @@ def test_a_range_of_actions_is_two_numbers(tmp_path, capsys, ends):
     assert "--action-range LOW HIGH" in " ".join(capsys.readouterr().out.split())
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet", "npz"])
+def test_a_name_of_a_format_that_is_not_written_is_refused(tmp_path, capsys, ending):
+    source, output = write_table(tmp_path / "t.csv"), tmp_path / f"out.{ending}"
+    for written in ("kodex", "robomimic"):
+        assert main(["convert", str(source), "-o", str(output), "--to", written]) == 2
+        said = capsys.readouterr().err
+        assert f"ends in .h5; {ending} cannot be written: name it out.h5" in said
+        assert not output.exists()
+
+
 def one_recording(path, start=0.0):
     rows = [f"{0.1 * step:g},{start + step},{0.5 * step},{2 + start}" for step in range(4)]
     path.write_text("\n".join(["time,arm,action,goal", *rows]))
