@@ -9,6 +9,7 @@ from benchmarks.published import heading, line_of, row_of
 from kodex.evaluation import Results, Score, compare_pooled, holm
 from kodex.evaluation.comparison import PooledDifference
 from kodex.evaluation.episodes import Episodes
+from kodex.policies.recipes import WITH_CONTEXT, WITHOUT_CONTEXT
 from kodex.reports.study import seed_of
 
 SURE = 0.05  # of the adjusted p-values
@@ -40,6 +41,11 @@ LETTER = tuple(
 )
 FAIR = tuple(
     Pair(("methods", "set3"), ("methods", name)) for name in ("nn", "lstm", "ndp", "ngf", "bc")
+)
+KNOWING = tuple(
+    Pair(("context", f"set3{suffix}"), ("context", f"{name}{suffix}"))
+    for suffix in (WITH_CONTEXT, WITHOUT_CONTEXT)
+    for name in ("nn", "lstm", "ndp", "ngf", "bc")
 )
 WITH_FEWER = tuple(
     Pair(("few", f"{ours}-{count}"), ("few-baselines", f"{theirs}-{count}"))
