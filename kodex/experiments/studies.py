@@ -325,7 +325,9 @@ STUDIES: Mapping[str, Study] = {
         Study(
             "few-baselines",
             "fewer demonstrations: the baselines; hours",
-            _with_fewer(*(row for row in BASELINES if row.name in (*REFERENCES, "bc"))),
+            _with_fewer(
+                *(row for row in BASELINES if row.name in (*REFERENCES, "bc")), *_rows("bc-paper")
+            ),
             (IN,),
         ),
         Study(
