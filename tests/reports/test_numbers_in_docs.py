@@ -77,7 +77,7 @@ def test_the_means_of_the_peers_are_the_published_ones(count):
 WITH_GOAL = ("koopman", "default", "set3", "knn", "kernel-ridge", "bc-10-epochs")
 
 
-@pytest.mark.parametrize("row", [*WITH_GOAL, "nn", "lstm", "ndp", "bc"])
+@pytest.mark.parametrize("row", [*WITH_GOAL, "paper", "nn", "lstm", "ndp", "ngf", "bc"])
 def test_success_with_and_without_the_goal_is_the_published_one(row):
     with_goal, without = (
         f"{line_of('context', 'reorientation', f'{row}{suffix}').rate('in'):.1f}"
