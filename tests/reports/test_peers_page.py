@@ -222,7 +222,7 @@ def test_published_rows_may_be_joined_and_their_page_written_again(tmp_path):
         join(file, row("knn", 25, 1, 1.0, seed=7))
         assert read(file)[: len(before)] == before
     write_page(tmp_path)
-    assert "; 2: 2–73 |" in (tmp_path / "README.md").read_text()
+    assert "; 4: 2–73 |" in (tmp_path / "README.md").read_text()
 
 
 def test_a_crash_while_rows_or_the_page_are_written_leaves_the_old_ones(tmp_path, monkeypatch):
