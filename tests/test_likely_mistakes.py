@@ -56,3 +56,8 @@ def test_a_likely_mistake_is_answered_with_what_is_needed(use, sentence, tmp_pat
     monkeypatch.chdir(tmp_path)
     with pytest.raises(kodex.InputError, match=re.escape(sentence)):
         use()
+
+
+def test_an_expert_is_asked_for_by_the_task_or_by_its_name():
+    assert type(kodex.expert(TASK)) is type(kodex.expert("door"))
+    assert kodex.expert(TASK).spec == kodex.expert("door").spec

@@ -197,9 +197,9 @@ class ShippedExpert:
     provenance: Mapping[str, Any]  # origin, command, seed, measured success
 
 
-def expert(name: str) -> Actor:
-    """Return the shipped expert of the task called `name`; it observes the task's observation."""
-    return load_actor(_folder(name))
+def expert(task: str | World) -> Actor:
+    """Return the shipped expert of `task` or its name; it observes the task's observation."""
+    return load_actor(_folder(task)) if isinstance(task, str) else expert_of(task)
 
 
 def expert_of(world: World) -> Actor:
