@@ -35,7 +35,9 @@ HEAD = """\
 .venv-peers/bin/python -m benchmarks.peers reorientation --ours --demonstrations 200 --peers mlp \\
     --epochs 100 300 --out docs/results/peers
 .venv-peers-sequences/bin/python -m benchmarks.peers door --ours --peers bc-rnn act diffusion \\
-    --demonstrations 25 200 --seconds 60 180 420 --out docs/results/peers
+    --demonstrations 25 --seconds 60 180 420 --out docs/results/peers
+.venv-peers-sequences/bin/python -m benchmarks.peers door --ours --peers bc-rnn \\
+    --demonstrations 10 200 --seconds 60 180 420 --out docs/results/peers
 ```
 
 Every method is given the same demonstrations of the shipped experts, as many in all as the heading
