@@ -6,18 +6,17 @@ from math import sqrt
 from statistics import mean
 
 from benchmarks.published import heading, line_of, row_of
-from kodex.evaluation import Results, Score, compare_pooled, holm
+from kodex.evaluation import Results, Score, compare_pooled
 from kodex.evaluation.comparison import PooledDifference
 from kodex.evaluation.episodes import Episodes
 from kodex.policies.recipes import WITH_CONTEXT, WITHOUT_CONTEXT
 from kodex.reports.study import seed_of
+from kodex.reports.study_tables import in_points
 
-SURE = 0.05  # of the adjusted p-values
 CONDITIONS = {"in": "in distribution", "out": "out of it"}
 # after learning again, row by row: the study of before that has the row
 BEFORE = {
-    **dict.fromkeys(("paper", "set3", "nn", "lstm", "ndp", "ngf"), "variations"),
-    **dict.fromkeys(("default", "bc"), "variations"),
+    **dict.fromkeys(("paper", "set3", "nn", "lstm", "ndp", "ngf", "default", "bc"), "variations"),
     **dict.fromkeys(("koopman", "kernel-ridge", "knn", "expert"), "operator"),
 }
 
@@ -104,12 +103,7 @@ def _differences(
             difference = compare_pooled(*in_common(ours, theirs))
             if difference is not None:
                 found[pair, condition] = difference
-    adjusted = holm([each.p_value for each in found.values()])
-    return {
-        key: f"{100 * each.difference:+.1f}{'†' if each.agreed and p_value < SURE else ''} "
-        f"[{100 * each.low:+.1f}, {100 * each.high:+.1f}]"
-        for (key, each), p_value in zip(found.items(), adjusted, strict=True)
-    }
+    return in_points(found)
 
 
 @dataclass(frozen=True)

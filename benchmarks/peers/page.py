@@ -45,14 +45,14 @@ says, with the same goal as context, and faces the same starts: those for valida
 distribution, so that looking at budgets chooses nothing by published starts. It learns from all
 demonstrations but those that were [held out](#held-out). `--seed 1` draws other demonstrations and
 starts, and seeds the method anew: where rows have several draws, their number and range stand
-behind the interval; where they have one, a difference of a few points is not sure. Success in %
-with Wilson's 95 % interval; seconds of the processor to learn, on one thread of a machine that
-others used too, without importing packages. Nothing was tuned here, for anybody, but the
-budget of 300 epochs, with 10 and 25 demonstrations, was added after shorter ones had been seen, so
-that no network is stopped early; with 200 the largest is 30, but 300 for `mlp` on Reorientation.
-Seconds to its best are those of the best of a few budgets, where one episode is 1.7 points: they
-say an order of magnitude. `benchmarks/peers` has the script, the settings and the versions of two
-environments.
+behind the interval, and seconds are their mean; where they have one, a difference of a few points
+is not sure. Success in % with Wilson's 95 % interval; seconds of the processor to learn, on one
+thread of a machine that others used too, without importing packages. Nothing was tuned here, for
+anybody, but the budget of 300 epochs, with 10 and 25 demonstrations, was added after shorter ones
+had been seen, so that no network is stopped early; with 200 the largest is 30, but 300 for `mlp` on
+Reorientation. Seconds to its best are those of the best of a few budgets, where one episode of a
+draw is 1.7 points: they say an order of magnitude. `benchmarks/peers` has the script, the settings
+and the versions of two environments.
 
 - `koopman`, `default`, `knn`, `kernel-ridge`: recipes of kodex, as they are.
 - `mlp`: scikit-learn's `MLPRegressor` with two layers of 256. `d3rlpy-bc`: behaviour cloning of

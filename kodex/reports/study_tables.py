@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean
-from typing import Any
+from typing import Any, TypeVar
 
 from kodex.evaluation import Results, Score, compare_pooled, holm, pooled
 from kodex.evaluation.comparison import PooledDifference, PooledRate, interval_of_mean
@@ -33,6 +33,7 @@ DEFINITIONS = (
     "episodes of 200 steps where these have 70 or 100."
 )
 LONGEST_NUMBER = 10_000  # is written out; larger ones are 1e+12
+Key = TypeVar("Key")
 SURE = 0.05  # a difference with a smaller adjusted p has a mark
 
 
@@ -312,10 +313,15 @@ def _differences(study: StudyResults, lines: Mapping[str, Line]) -> dict[tuple[s
                 difference = compare_pooled(*_common(results, main[condition]))
                 if difference is not None:
                     found[row, condition] = difference
+    return in_points(found)
+
+
+def in_points(found: Mapping[Key, PooledDifference]) -> dict[Key, str]:
+    """Return what a table says of differences that are tested together, † where one is sure."""
     adjusted = holm([each.p_value for each in found.values()])
     return {
-        pair: _difference(each, sure=p_value < SURE and each.agreed)
-        for (pair, each), p_value in zip(found.items(), adjusted, strict=True)
+        key: _difference(each, sure=p_value < SURE and each.agreed)
+        for (key, each), p_value in zip(found.items(), adjusted, strict=True)
     }
 
 
